@@ -206,7 +206,10 @@ def within(future: Future[_Answer], seconds: float) -> _Answer:
 
 
 def ask(
-    asking: Consumer | Producer | AdminClient, errors: ClientErrors, question: Callable[[float], _Answer | None]
+    asking: Consumer | Producer | AdminClient,
+    errors: ClientErrors,
+    question: Callable[[float], _Answer | None],
+    most: float | None = None,
 ) -> _Answer:
     """Call ``question`` until a broker answers, and return the answer.
 
@@ -214,15 +217,17 @@ def ask(
         asking: the client, which is polled.
         errors: collects the client's connection errors.
         question: takes a timeout in seconds; returns None after a timeout.
+        most: seconds for an answer; ``ANSWER_SECONDS`` by default.
 
     Raises:
         BrokerUnavailableError: no broker answered: after ``FIRST_SECONDS`` if none ever did and every address fails;
-            after the time of ``patient`` if one has answered before.
+            after the time of ``patient`` if one has answered before; otherwise after ``most``.
         KafkaException: a broker refused the request. While a leader is being elected, the question is repeated.
     """
     from confluent_kafka import KafkaException
 
-    waits = [ANSWER_SECONDS] if errors.answered else [FIRST_SECONDS, ANSWER_SECONDS - FIRST_SECONDS]
+    most = ANSWER_SECONDS if most is None else most
+    waits = [most] if errors.answered or most <= FIRST_SECONDS else [FIRST_SECONDS, most - FIRST_SECONDS]
     cause: Exception | None = None
     waited, since = 0.0, time.monotonic()
     for seconds in waits:

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import sys
 import traceback
@@ -24,6 +25,7 @@ import click
 from confluent_kafka import KafkaException
 
 from streamnative_serdes._kafka import BrokerRefusedError, BrokerUnavailableError
+from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError, SchemaRegistryError, SerdesError
 
 from .output import json_text, say, visible
@@ -38,11 +40,14 @@ _UNWRITTEN: Final = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno
 
 
 class FailureError(Exception):
-    """What a command reports on stderr: text and hint for people, or JSON with the parts of the error."""
+    """What a command reports on stderr: text and hint for people, or JSON with the parts of the error.
+
+    ``hint_first``, set by whoever raises it: people see the hint before the text.
+    """
 
     def __init__(self, message: str, code: int = CHECK_FAILED, **parts: Any) -> None:
         super().__init__(message)
-        self.code = code
+        self.code, self.hint_first = code, False
         self.parts = {"message": message, **{name: part for name, part in parts.items() if part is not None}}
 
     def more(self) -> dict[str, Any]:
@@ -55,9 +60,9 @@ class FailureError(Exception):
             if as_json:
                 click.echo(json_text({"error": self.parts, "exit_code": self.code}), err=True)
                 return
-            say(visible(f"Error: {self}"), err=True)
-            if "hint" in self.parts:
-                say(visible(f"Hint: {self.parts['hint']}"), err=True)
+            lines = [f"Error: {self}", *([f"Hint: {self.parts['hint']}"] if "hint" in self.parts else [])]
+            for line in reversed(lines) if self.hint_first else lines:
+                say(visible(line), err=True)
 
 
 @contextmanager
@@ -80,12 +85,47 @@ def output_required(ctx: click.Context | None = None) -> Iterator[None]:
         raise click.exceptions.Exit(UNWRITTEN) from None
 
 
+class _Lines(logging.Handler):
+    """What is logged, as lines of JSON."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(record.getMessage(), err=True)
+
+
+@contextmanager
+def _logged(*, as_json: bool) -> Iterator[None]:
+    """With ``--json``, warnings are JSON too."""
+    handler = _Lines(logging.WARNING)
+    if as_json:
+        logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+
+
 class Command(click.Command):
     """A command that reports errors of ours and of Kafka's client as failures; ``--debug`` adds the traceback."""
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        as_json = "--json" in args
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.UsageError as error:
+            if as_json:
+                _refuse(error)
+            raise
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with _logged(as_json=bool(ctx.params.get("json"))):
+                return super().invoke(ctx)
+        except click.UsageError as error:
+            if ctx.meta.get("json"):
+                _refuse(error)
+            raise
         except FailureError as failure:
             _fail(ctx, failure, failure)
         except (SerdesError, KafkaException) as error:
@@ -94,6 +134,11 @@ class Command(click.Command):
             _fail(ctx, error, FailureError("the data is nested too deeply"))
         except KeyboardInterrupt as error:
             _fail(ctx, error, FailureError("interrupted", INTERRUPTED))
+
+
+def _refuse(error: click.UsageError) -> NoReturn:
+    FailureError(error.format_message(), USAGE, kind=type(error).__name__).show(as_json=True)
+    raise click.exceptions.Exit(USAGE)
 
 
 def _fail(ctx: click.Context, error: BaseException, failure: FailureError) -> NoReturn:

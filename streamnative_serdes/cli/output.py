@@ -58,7 +58,14 @@ def _escape(char: str, short: str) -> str:
 
 
 def say(text: str = "", *, err: bool = False) -> None:
-    """Print lines for people; control characters in them are shown as escapes."""
+    """Print lines for people; control characters in them are shown as escapes.
+
+    With ``--json``, what goes to standard error is an object in a line of its own.
+    """
+    context = click.get_current_context(silent=True)
+    if err and context is not None and context.meta.get("json"):
+        click.echo(json_text({"message": text}), err=True)
+        return
     click.echo(_encodable(visible(text, lines=True), sys.stderr if err else sys.stdout), err=err)
 
 

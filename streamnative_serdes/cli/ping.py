@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import click
@@ -12,9 +14,11 @@ from confluent_kafka import KafkaException, Producer, TopicCollection
 from confluent_kafka.admin import AdminClient
 
 from streamnative_serdes._kafka import ClientErrors, ask, client
+from streamnative_serdes._log import logger
 from streamnative_serdes.errors import (
     AuthorizationError,
     ConfigError,
+    RegistryUnavailableError,
     SchemaNotFoundError,
     SchemaRegistryError,
     SerdesError,
@@ -26,7 +30,9 @@ from .failures import REFUSED, Command, FailureError, failure_of
 from .options import Connection, connected, optional_topic
 from .output import counted, marked, show_json, show_table
 
+_SECONDS: Final = 5.0  # for an answer of the registry, and of a broker
 _RIGHTS_SECONDS: Final = 5.0  # to ask a broker for the operations it permits, which many do not say
+_SLOW: Final = "is schema.registry.url Pulsar's HTTP address? If it is only slow, --set retries.total.ms=60000 waits"
 _NO_TOPIC: Final = "streamnative-serdes-ping"  # a topic that should not exist, to ask the registry for
 
 
@@ -62,16 +68,34 @@ def ping(connection: Connection, topic: str | None, purpose: str) -> None:
         raise click.UsageError(f"--for {purpose} needs a topic: rights are those on a topic")
     if connection.registry.get("schema.registry.url") is None and not connection.kafka.get("bootstrap.servers"):
         raise click.UsageError("name a server: --registry URL, --bootstrap HOST:PORT, or both in --config")
-    results = [*_registry(connection, topic, purpose), *_broker(connection, topic, purpose)]
+    results = _results(connection, topic, purpose)
     if connection.json:
         show_json([{slot: getattr(result, slot) for slot in Result.__slots__} for result in results])
-    else:
+    elif any(result.good for result in results):
         show_table(("CHECK", "RESULT", "FOUND", "MS"), map(_row, results))
     bad = [result for result in results if result.good is False]
     if bad:
-        hints = [result.hint for result in bad if result.hint is not None]
-        names = ", ".join(result.check for result in bad)
-        raise FailureError(f"failed: {names}", REFUSED, hint="; ".join(dict.fromkeys(hints)) or None)
+        hints = "; ".join(dict.fromkeys(result.hint for result in bad if result.hint is not None))
+        said = "; ".join(f"{result.check}: {result.found}" for result in bad)
+        failure = FailureError(said, REFUSED, hint=hints or None)
+        failure.hint_first = True
+        raise failure
+
+
+def _results(connection: Connection, topic: str | None, purpose: str) -> list[Result]:
+    """Registry and broker are asked at the same time. What is logged meanwhile is in their errors too."""
+    with _unlogged(), ThreadPoolExecutor(2) as pool:
+        registry, broker = pool.map(lambda look: list(look(connection, topic, purpose)), (_registry, _broker))
+        return [*registry, *broker]
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    logger.disabled = True
+    try:
+        yield
+    finally:
+        logger.disabled = False
 
 
 def _row(result: Result) -> tuple[Any, ...]:
@@ -79,7 +103,7 @@ def _row(result: Result) -> tuple[Any, ...]:
     return (
         result.check,
         marked(result.good, words[result.good]),
-        result.found,
+        "see below" if result.good is False else result.found,
         "" if result.millis is None else str(result.millis),
     )
 
@@ -108,7 +132,8 @@ def _registry(connection: Connection, topic: str | None, purpose: str) -> Iterat
     if connection.registry.get("schema.registry.url") is None:
         yield Result("registry", None, "not asked: --registry is missing")
         return
-    with connection.client() as client_:
+    limits = {"retries.total.ms": int(_SECONDS * 1000), **connection.registry}
+    with replace(connection, registry=limits).client() as client_:
         found: list[SchemaInfo] = []
         reading = _tried("registry: read", True, lambda: _read(client_, topic or _NO_TOPIC, found))
         yield reading
@@ -132,6 +157,11 @@ def _read(client_: SchemaRegistryClient, topic: str, found: list[SchemaInfo]) ->
         if error.status != 404:
             raise
         return "answers; no schema" if topic != _NO_TOPIC else "answers"
+    except SchemaRegistryError as error:
+        error.topic = None if topic == _NO_TOPIC else topic
+        if isinstance(error, RegistryUnavailableError) and error.hint is None:
+            error.hint = _SLOW
+        raise
     return f"answers; version {found[0].version}, {found[0].type}"
 
 
@@ -180,7 +210,7 @@ def _broker(connection: Connection, topic: str | None, purpose: str) -> Iterator
 def _brokers(kafka: dict[str, Any], topic: str | None) -> str:
     errors = ClientErrors(kafka, topic or "")
     producer = client(Producer, kafka, topic or "", errors)
-    listed = ask(producer, errors, lambda seconds: producer.list_topics(timeout=seconds))
+    listed = ask(producer, errors, lambda seconds: producer.list_topics(timeout=seconds), _SECONDS)
     found = f"answers; {counted(len(listed.brokers), 'broker')}"
     if topic is None:
         return found

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -139,8 +142,9 @@ def test_what_to_mend_is_said(run: CommandLine, registry: LocalRegistry, silent:
     registry.fail(MISSING, times=None, match="POST .*/schema$")
     ended = run("ping", "users", "--for", "produce", code=3)
     assert "registry: register" in ended.out
-    assert "Error: failed: registry: register" in ended.err
-    assert "Hint: the role needs the right to produce" in ended.err
+    hint, error = ended.err.splitlines()
+    assert hint == "Hint: the role needs the right to produce"
+    assert error.startswith("Error: registry: register: topic users: cannot register a schema: Unauthorized")
 
 
 def test_a_namespace_that_does_not_exist_is_found_though_its_schemas_are_just_missing(run: CommandLine) -> None:
@@ -162,6 +166,57 @@ def test_servers_that_do_not_answer_are_failures_with_hints(run: CommandLine) ->
     assert all(result["found"].startswith("topic users: ") for result in ended.json)
     assert "is Pulsar running" in ended.error["error"]["hint"]
     assert "is bootstrap.servers correct" in ended.error["error"]["hint"]
+
+
+def test_a_wrong_port_is_two_lines_of_which_the_hint_is_the_first() -> None:
+    hint, error = ping("--registry", "http://127.0.0.1:1", "--bootstrap", "127.0.0.1:1").stderr.splitlines()
+    assert hint.startswith("Hint: is schema.registry.url Pulsar's HTTP address, and is Pulsar running?")
+    assert "; is bootstrap.servers correct" in hint
+    assert error.startswith("Error: registry: read: cannot read the latest schema: no usable response from http://127")
+    assert "; broker: no response from a Kafka broker at 127.0.0.1:1 within 5 s" in error
+
+
+def test_with_json_there_is_nothing_but_json_on_stderr() -> None:
+    done = ping("--registry", "http://127.0.0.1:1", "--bootstrap", "127.0.0.1:1", "--json")
+    (line,) = done.stderr.splitlines()
+    assert json.loads(line)["exit_code"] == done.returncode == 3
+    assert goods(json.loads(done.stdout)) == {"registry: read": False, "broker": False}
+
+
+def ping(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """In a process of its own: what is logged here goes to pytest."""
+    command = [sys.executable, "-m", "streamnative_serdes", "ping", *arguments, "--set", "retries.first.ms=300"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def test_what_failed_is_explained_below_the_table(run: CommandLine) -> None:
+    ended = run("ping", "--bootstrap", "127.0.0.1:1", code=3)
+    assert ended.out.splitlines()[-1].split()[:3] == ["broker", "failed", "see"]
+    assert [line.partition(":")[0] for line in ended.err.splitlines()] == ["Hint", "Error"]
+
+
+@pytest.fixture
+def mute() -> Iterator[str]:
+    """A port that accepts connections and says nothing."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen(50)
+        yield f"127.0.0.1:{silent.getsockname()[1]}"
+
+
+def test_a_port_that_says_nothing_is_not_waited_for_long(
+    run: CommandLine, mute: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_SECONDS", 0.2)
+    ended = run("ping", "--registry", f"http://{mute}", "--bootstrap", mute, "--json", code=3)
+    assert all(result["millis"] < 15_000 for result in ended.json)  # by default, others wait for 60 and 20 s
+    assert "is schema.registry.url Pulsar's HTTP address? If it is only slow" in ended.error["error"]["hint"]
+
+
+def test_a_registry_that_is_only_slow_can_be_waited_for(run: CommandLine, mute: str) -> None:
+    limit = ("--set", "retries.total.ms=700")
+    ended = run("ping", "--registry", f"http://{mute}", "--bootstrap", "", *limit, "--json", code=3)
+    assert "in 0.7 s" in ended.json[0]["found"]
 
 
 def test_a_bad_option_is_a_usage_error(run: CommandLine) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -40,6 +41,29 @@ def run_without(missing: str, *arguments: str) -> subprocess.CompletedProcess[st
 def test_a_missing_extra_is_named_in_one_line(missing: str, arguments: tuple[str, ...], told: str) -> None:
     done = run_without(missing, *arguments)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", told)
+
+
+@pytest.mark.parametrize("arguments", [("ping", "--nope"), ("ping", "--for", "admin"), ("decode",)])
+def test_with_json_a_mistake_in_the_usage_is_json(arguments: tuple[str, ...]) -> None:
+    ended = CommandLine()(*arguments, "--json", code=2)
+    assert (json.loads(ended.err)["exit_code"], ended.out) == (2, "")
+    assert "Usage:" in CommandLine()(*arguments, code=2).err
+
+
+def test_with_json_each_line_on_stderr_is_json(tmp_path: Path) -> None:
+    """Also what is logged, and what people would be warned of."""
+    config = tmp_path / "open.toml"
+    config.write_text(
+        '[registry]\n"bearer.auth.token" = "a.long.token"\n"schema.registry.url" = "http://127.0.0.1:1"\n'
+    )
+    config.chmod(0o644)
+    command = [sys.executable, "-m", "streamnative_serdes", "schemas", "get", "users", "--config", str(config)]
+    patient = ("--set", "retries.first.ms=2000", "--set", "retries.wait.ms=1")
+    done = subprocess.run([*command, *patient, "--json"], capture_output=True, text=True, timeout=120)
+    warned, *retried, failed = map(json.loads, done.stderr.splitlines())
+    assert "other users of this machine may read it" in warned["message"]
+    assert "attempt 1 failed: ConnectionRefusedError" in retried[0]["message"]
+    assert failed["exit_code"] == done.returncode == 3
 
 
 def test_help_names_the_commands() -> None:
