@@ -17,6 +17,7 @@ import logging
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final, NoReturn
@@ -94,12 +95,16 @@ class _Lines(logging.Handler):
 
 @contextmanager
 def _logged(*, as_json: bool) -> Iterator[None]:
-    """With ``--json``, warnings are JSON too."""
-    handler = _Lines(logging.WARNING)
-    if as_json:
-        logger.addHandler(handler)
-    try:
+    """With ``--json``, what is logged, and Python's warnings, are JSON too."""
+    if not as_json:
         yield
+        return
+    handler = _Lines(logging.WARNING)
+    logger.addHandler(handler)
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_, **__: say(str(message), err=True)
+            yield
     finally:
         logger.removeHandler(handler)
 

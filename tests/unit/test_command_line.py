@@ -64,6 +64,11 @@ def test_with_json_each_line_on_stderr_is_json(tmp_path: Path) -> None:
     assert "other users of this machine may read it" in warned["message"]
     assert "attempt 1 failed: ConnectionRefusedError" in retried[0]["message"]
     assert failed["exit_code"] == done.returncode == 3
+    typo = {"type": "record", "name": "R", "fields": [{"name": "f", "type": {"type": "int", "logicalType": "dat"}}]}
+    again = ["register", "users", "-", "--dry-run", "--json", "--registry", "http://127.0.0.1:1"]
+    command = [sys.executable, "-m", "streamnative_serdes", "schemas", *again, "--set", "retries.first.ms=1"]
+    done = subprocess.run(command, input=json.dumps(typo), capture_output=True, text=True, timeout=120)
+    assert "dat" in next(map(json.loads, done.stderr.splitlines()))["message"]
 
 
 def test_help_names_the_commands() -> None:
