@@ -17,8 +17,9 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from schemas import fixed, record
 from servers import ConfluentRegistry, Kafka, Pulsar
 
-from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
-from streamnative_serdes.errors import DecodeError
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, compat
+from streamnative_serdes.compat.avro import AvroDeserializer as CompatDeserializer
+from streamnative_serdes.errors import DecodeError, SchemaNotFoundError
 
 PATIENCE = 30.0  # seconds until a client that does not respond fails the test
 SCHEMA = record("User", ("name", "string"))
@@ -71,6 +72,22 @@ def test_messages_of_confluents_serializer_are_an_error_that_names_their_framing
     assert type(caught.value.exception) is DecodeError
     assert caught.value.exception.topic == topic.name
     assert topic.read(AvroDeserializer(confluent)) == ADA
+
+
+def test_a_topic_that_is_not_migrated_is_named_so_and_read_by_what_the_hint_says(
+    topic: Topic, pulsar: Pulsar, confluent: SchemaRegistryClient, confluent_registry: ConfluentRegistry
+) -> None:
+    """Swapped imports: Pulsar knows neither the topic nor its schema."""
+    topic.send(AvroSerializer(confluent, json.dumps(SCHEMA)), ADA)
+    client = compat.SchemaRegistryClient({"url": pulsar.url})
+    with pytest.raises(ValueDeserializationError, match=r"Confluent's serializer \(0x00, schema id \d+\)") as caught:
+        topic.read(CompatDeserializer(client))
+    assert type(caught.value.exception) is SchemaNotFoundError
+    second = {"confluent.schema.registry.url": confluent_registry.url}
+    assert topic.read(CompatDeserializer(client, conf=second)) == ADA
+    for framings in ("snip42,confluent,headerless", "snip42,headerless,confluent"):
+        conf = {"schema.registry.url": pulsar.url, **second, "framings": framings}
+        assert topic.read(KafkaAvroDeserializer(conf)) == ADA
 
 
 def test_our_messages_are_an_error_to_confluents_deserializer(
