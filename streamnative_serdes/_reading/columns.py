@@ -46,6 +46,7 @@ def columns_of(
 def columns_by_policy(policy: ReadPolicy, topic: str, dialect: Dialect, large_types: bool) -> AnyColumns:
     """As :func:`columns_of`, without latest.seen, and for a name that was checked."""
     if policy.reading is not None and policy.binding.kind(topic) in (None, "AVRO"):
+        policy.binding.require(topic, policy.reading.target.schema)
         return columns_for(policy, policy.reading.target.schema, dialect, large_types)
     latest = latest_of_columns(policy, topic)
     if latest.avro is None or policy.pairs.alone:

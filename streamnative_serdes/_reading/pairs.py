@@ -8,7 +8,8 @@ from typing import Any
 
 from streamnative_serdes import _call_path
 from streamnative_serdes._config import WRITER, CodecArguments, schema_limits
-from streamnative_serdes._schema import parse
+from streamnative_serdes._schema import parse_given
+from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes._topics.known import Compiled, Known
 from streamnative_serdes.errors import ConfigError, SchemaError
 from streamnative_serdes.key_value import INLINE, KeyValue, KeyValueSchema, TypedSchema
@@ -26,6 +27,7 @@ class PairReading:
         conf: checked options.
         schema: the reader's schemas of both halves, if they were given.
         reading: the reader's schema of the half that this deserializer reads, if it was given alone.
+        binding: the schemas of topics.
         reader: the version as which messages come out where no schema was given.
         is_key: keys are read.
     """
@@ -35,10 +37,11 @@ class PairReading:
         conf: dict[str, Any],
         schema: KeyValueSchema | None,
         reading: Reading | None,
+        binding: Binding,
         reader: ReaderOf,
         is_key: bool,
     ) -> None:
-        self._conf, self._reader, self.is_key = conf, reader, is_key
+        self._conf, self._binding, self._reader, self.is_key = conf, binding, reader, is_key
         self._given = schema
         own = "key" if is_key else "value"
         self._readings: dict[str, Reading | None] = {"key": None, "value": None, own: reading}
@@ -70,11 +73,13 @@ class PairReading:
             self._refuse_other_type(half, name, reading)
         if reading is not None:
             schema = reading.target.schema
+            self._binding.require(latest.topic, schema)
             return Known(SchemaInfo(latest.version, "AVRO", schema.text), latest.topic, Compiled(schema))
         given = None if self._given is None else getattr(self._given, name)
         if given is None or given.schema is None:
             return half
-        shape = parse(given.schema, limits=schema_limits(self._conf))
+        shape = parse_given(given.schema, limits=schema_limits(self._conf))
+        self._binding.require(latest.topic, shape)
         return Known(SchemaInfo(latest.version, given.type, shape.text, properties=half.info.properties), latest.topic)
 
     @property
@@ -146,6 +151,7 @@ class PairReading:
         if reading is not None:
             target = reading.of(half.schema)
             reader, shapes = target.schema, target.shapes
+            self._binding.require(topic, reader)
         else:
             version, lifetime = self._reader(topic, known.version)
             reader = None if version is None else _half_of(version, name).schema

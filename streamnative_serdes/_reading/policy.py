@@ -82,7 +82,7 @@ class ReadPolicy:
         has_schema = self.reading is not None or both is not None
         self.evolution = Evolution(conf, self.binding, has_schema=has_schema, unversioned=self.signs.in_use)
         self.seen = self.evolution.seen
-        self.pairs = PairReading(conf, both, self.reading, self.evolution.reader, given.is_key)
+        self.pairs = PairReading(conf, both, self.reading, self.binding, self.evolution.reader, given.is_key)
         self._unknown_ids = UnknownIds(conf["cache.missing.ttl.sec"])
         self.topics: set[str] = set()  # that are read in batches, or were asked for ahead of their first message
         self.columns: dict[tuple[object, Dialect, bool], Columns | TypedColumns] = {}  # that batches are read into
@@ -225,6 +225,8 @@ class ReadPolicy:
         """What reads messages under ``key``, as the reader's schema if there is one, and for how many seconds."""
         target = None if self.reading is None else self.reading.of(known.schema)
         reader, shapes = (None, None) if target is None else (target.schema, target.shapes)
+        if reader is not None and reader.fault is not None and not reader.same_as(known.schema):
+            self.binding.require(topic, reader)  # known may be of the second registry
         lifetime = math.inf
         if target is None and not self.is_key:  # whose schema is not one of the topic's versions
             version, lifetime = self.evolution.reader(topic, None if is_sign(key) else known.version)
@@ -470,7 +472,7 @@ class ReadPolicy:
             if known is None:
                 return NOTHING
             if known.halves is not None:
-                pairs = PairReading(self.conf, None, None, lambda _topic, _version: (None, math.inf), self.is_key)
+                pairs = PairReading(self.conf, None, None, self.binding, _no_reader, self.is_key)
                 written = pairs.bound(bound.topic, bound.key, known, math.inf, options, alone=False)
             else:
                 codec = known.compiled.codec(options)
@@ -539,6 +541,11 @@ class ReadPolicy:
             policy.seen = policy.evolution.seen = self.seen.of_keys()
         _call_path.set_up(serdes, policy, None, self.conf["cache.capacity"])
         return serdes
+
+
+def _no_reader(_topic: str, _version: int | None) -> tuple[None, float]:
+    """As Evolution.reader, for messages that come out as they were written."""
+    return None, math.inf
 
 
 def _reading(conf: Mapping[str, Any], schema: object) -> Reading | None:

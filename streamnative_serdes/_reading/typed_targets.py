@@ -38,6 +38,7 @@ def target_of(policy: ReadPolicy, topic: str, latest: Known) -> Known:
         info = info_of(halves.encoding, halves.key.info, halves.value.info)
         return Known(SchemaInfo(latest.version, info.type, info.text, properties=info.properties), topic, halves=halves)
     if latest.type == "JSON" and reading is not None:
+        policy.binding.require(topic, reading.target.schema)
         text, properties = reading.target.schema.text, latest.info.properties
         return Known(SchemaInfo(latest.version, "JSON", text, properties=properties), topic)
     given = "KEY_VALUE" if reading is None else "AVRO"

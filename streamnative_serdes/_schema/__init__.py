@@ -1,8 +1,9 @@
 """Avro schemas: parses, validates, compares and resolves them."""
 
 from .equality import comparable
+from .naming import is_name
 from .nullable import nullable
-from .parser import PRIMITIVES, Schema, load, parse
+from .parser import PRIMITIVES, Schema, load, parse, parse_given
 from .references import SchemaReference, self_contained
 from .resolution import Resolution, resolve
 from .rules import MAX_DEPTH, MAX_NAMES, MAX_PRECISION, MAX_TEXT, DefaultChecker, Limits
@@ -58,12 +59,14 @@ __all__ = [
     "branch_number",
     "children",
     "comparable",
+    "is_name",
     "last_name",
     "load",
     "name_of",
     "nullable",
     "only_branch",
     "parse",
+    "parse_given",
     "qualified",
     "resolve",
     "self_contained",

@@ -1,7 +1,7 @@
-"""Warns about words in a user's schema that look like a misspelt logical type, which Avro would ignore silently.
+"""Warns about a user's schema: words like a misspelt logical type, which Avro ignores, and names that 1.12 refuses.
 
 Source: Avro specification 1.12, "Logical Types": unknown logical types are ignored. So a word that resembles no known
-one is not reported.
+one is not reported. Names: Java's Avro 1.12, which is in Pulsar 4.2.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, Final
 from streamnative_serdes._nearest import nearest
 from streamnative_serdes.errors import SchemaWarning
 
+from .naming import is_namespace
 from .rules import LOGICAL_BASES
 
 _KEY: Final = "logicalType"
@@ -62,6 +63,20 @@ class Doubts:
             base = inner if isinstance(inner, str) else "..."
             meant = f'{{"type": "{base}", "{_KEY}": "{near}"}}'
             self._add(path, _KEY, word, f"is outside the type, where Avro ignores it: did you mean {meant}?")
+
+    def namespace(self, namespace: str, path: str) -> None:
+        """Check the namespace of a definition."""
+        if not is_namespace(namespace):
+            self._refused(path, f"the namespace {namespace!r:.120}", "letters, digits and _ are allowed between dots")
+
+    def reference(self, name: str, path: str) -> None:
+        """Check a name that refers to a type."""
+        if name.startswith("."):
+            self._refused(path, f"the reference {name!r:.120}", f"write {name[1:]!r:.120}")
+
+    def _refused(self, path: str, what: str, instead: str) -> None:
+        where = f"field {path[:200]}: " if path else ""
+        self._found.setdefault(("", what), f"{where}{what} is refused by Avro 1.12, so by Pulsar 4.2: {instead}")
 
     def _add(self, path: str, key: str, word: object, text: str) -> None:
         where = f"field {path[:200]}: " if path else ""

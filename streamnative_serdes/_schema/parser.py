@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -16,6 +15,7 @@ from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError
 
 from .doubts import Doubts
 from .equality import comparable
+from .naming import is_name
 from .rules import LOGICAL_BASES, DefaultChecker, Limits, logical_fault, refuse_endless
 from .tree import (
     MISSING,
@@ -37,7 +37,6 @@ from .tree import (
 PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 _COMPLEX: Final = frozenset({"array", "map", "record", "error", "enum", "fixed"})
 _DEFAULT_LIMITS: Final = Limits()
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(slots=True, eq=False)
@@ -49,12 +48,14 @@ class Schema:
         root: its tree.
         names: its named types by full name.
         unsized: a datum is the data of root ``bytes`` without its length, all of what follows the framing.
+        fault: why it is refused unless a registry holds it; None for a valid schema, and for one that a registry holds.
     """
 
     text: str
     root: AvroType
     names: dict[str, Named] = field(default_factory=dict)
     unsized: bool = False
+    fault: SchemaError | None = None
 
     def same_as(self, other: Schema) -> bool:
         """Whether Pulsar's registry treats both as the same schema (see :func:`comparable`)."""
@@ -149,6 +150,24 @@ def parse(
     return Schema(text, root, parser.names)
 
 
+def parse_given(source: object, *, limits: Limits = _DEFAULT_LIMITS, to_register: bool = False) -> Schema:
+    """Parse a user's schema that a registry may hold: what is wrong with it is its ``fault``, and is no error yet.
+
+    Raises:
+        SchemaError: it cannot be parsed leniently either, so no registry holds it.
+    """
+    try:
+        return parse(source, limits=limits, to_register=to_register)
+    except NestedTooDeeplyError:
+        raise
+    except SchemaError as error:
+        try:
+            lenient = parse(source, strict=False, limits=limits)
+        except SchemaError:
+            raise error from None
+        return replace(lenient, fault=error.with_traceback(None))
+
+
 def _refuse_constant(name: str) -> object:
     raise ValueError(f"{name} is not valid JSON")
 
@@ -202,6 +221,7 @@ class _Parser:
         found = self.names.get(qualified(name, namespace)) or self.names.get(name)
         if found is None:
             raise SchemaError(f"unknown type {name!r:.120}", path=path, hint="define a named type before its first use")
+        self.doubts.reference(name, path)
         return found
 
     def _union(self, tree: list[Any], namespace: str, path: str, depth: int) -> Union:
@@ -236,7 +256,7 @@ class _Parser:
         if not isinstance(name, str) or not name:
             raise SchemaError(f"expected a field with a name, got {tree!r:.80}", path=path)
         here = f"{path}.{name}" if path else name
-        if self.strict and not _NAME.fullmatch(name):
+        if self.strict and not is_name(name):
             raise SchemaError(f"{name!r:.80} is not a valid Avro name", path=here)
         kind = self.parse(_need(tree, "type", here), namespace, here, depth + 1)
         self.doubts.misplaced(tree, here)
@@ -261,7 +281,7 @@ class _Parser:
         symbols = _need_list(tree, "symbols", path)
         default = tree.get("default")
         for symbol in symbols:
-            if not isinstance(symbol, str) or (self.strict and not _NAME.fullmatch(symbol)):
+            if not isinstance(symbol, str) or (self.strict and not is_name(symbol)):
                 raise SchemaError(f"{symbol!r:.80} is not a valid symbol for enum {name}", path=path)
         if len(set(symbols)) != len(symbols):
             raise SchemaError(f"enum {name} has a symbol twice", path=path)
@@ -291,8 +311,9 @@ class _Parser:
         if self.strict and not isinstance(given, str | None):
             raise SchemaError(f"expected a namespace as text, got {given!r:.80}", path=path)
         full = qualified(name, given if isinstance(given, str) else namespace)
-        if self.strict and not all(_NAME.fullmatch(part) for part in full.split(".")):
+        if self.strict and not is_name(full.rpartition(".")[2]):
             raise SchemaError(f"{full!r:.120} is not a valid Avro name", path=path)
+        self.doubts.namespace(full.rpartition(".")[0], path)
         if full in self.names or full in PRIMITIVES:
             raise SchemaError(f"the name {full!r:.120} is defined twice", path=path)
         if len(self.names) >= self.limits.names:
@@ -300,13 +321,16 @@ class _Parser:
         return full, full.rpartition(".")[0]
 
     def _aliases(self, tree: dict[str, Any], namespace: str, path: str) -> tuple[str, ...]:
-        return tuple(qualified(name, namespace) for name in self._alias_names(tree, path))
+        names = self._alias_names(tree, path)
+        for name in names if self.strict else ():
+            if not is_name(name.rpartition(".")[2]):
+                raise SchemaError(f"alias {name!r:.120} is not a valid Avro name", path=path)
+        return tuple(qualified(name, namespace) for name in names)
 
     def _alias_names(self, tree: dict[str, Any], path: str) -> tuple[str, ...]:
         aliases = tree.get("aliases", [])
         names = tuple(name for name in aliases if isinstance(name, str)) if isinstance(aliases, list) else ()
-        fine = isinstance(aliases, list) and len(names) == len(aliases)
-        if self.strict and not (fine and all(_NAME.fullmatch(part) for name in names for part in name.split("."))):
+        if self.strict and not (isinstance(aliases, list) and len(names) == len(aliases)):
             raise SchemaError(f"expected aliases to be a list of names, got {aliases!r:.80}", path=path)
         return names
 

@@ -141,8 +141,7 @@ class DefaultChecker:
     def _not_the_first(self, kind: Union, number: int, value: Any) -> str:
         first, fitting = (name_of(kind.branches[at]) for at in (0, number))
         self.hint = (
-            f"put {fitting} first in the union: Pulsar would register this schema, and then refuse every other one. "
-            "If the topic already has it, auto.register.schemas=false only looks it up"
+            f"put {fitting} first in the union: Pulsar would register this schema, and then refuse every other one"
         )
         return f"{value!r:.80} is not of type {first}, the first branch of the union, but {fitting}"
 

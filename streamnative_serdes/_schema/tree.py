@@ -132,5 +132,7 @@ def children(node: AvroType) -> tuple[AvroType, ...]:
 
 
 def qualified(name: str, namespace: str) -> str:
-    """The full name of ``name`` inside ``namespace``; a name with a dot is a full name already."""
-    return f"{namespace}.{name}" if namespace and "." not in name else name
+    """The full name of ``name`` inside ``namespace``; one with a dot is a full name, and ``.Name`` has no namespace."""
+    own, dot, last = name.rpartition(".")
+    space = own if dot else namespace
+    return f"{space}.{last}" if space else last

@@ -11,7 +11,7 @@ message cannot be read.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -19,6 +19,7 @@ from typing import Any, Final, TypeVar
 
 from streamnative_serdes._config import REGISTRY_OPTIONS, schema_limits
 from streamnative_serdes._log import logger
+from streamnative_serdes._schema import Schema
 from streamnative_serdes._single_flight import Flights
 from streamnative_serdes.errors import (
     IncompatibleSchemaError,
@@ -27,7 +28,7 @@ from streamnative_serdes.errors import (
     SchemaNotFoundError,
     SchemaRegistryError,
 )
-from streamnative_serdes.schema_registry import SchemaRegistryClient, TopicName
+from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient, TopicName
 
 from .inspection import REFRESH_SECONDS, Inspector
 from .known import Known, Posted
@@ -110,6 +111,18 @@ class Binding:
             question = ("register", new, posted)
             version = self._ask(state, question, lambda: self._register(state.topic, posted, known, new))
         return version
+
+    def require(self, topic: str, schema: Schema) -> None:
+        """Refuse a reader's schema that has a fault, unless the topic holds it.
+
+        Raises:
+            SchemaError: its fault: no version of the topic, or half of one, is this schema.
+            SchemaRegistryError: the registry cannot be asked.
+        """
+        if schema.fault is not None:
+            state = self.use(topic)
+            if not any(known.has(schema) for known in state.schemas.values()):
+                self._ask(state, ("has", schema.text), lambda: self._require(state.topic, schema))
 
     def version(self, topic: str, version: int, there: frozenset[int] | None = None) -> Known:
         """A version of the topic's schema: one GET, since versions never change.
@@ -239,8 +252,8 @@ class Binding:
     def _register(self, topic: TopicName, posted: Posted, given: Known, new: bool) -> int:
         version = self._topics.get(topic).versions.get(posted)  # another thread may just have registered it
         if version is None:
-            version = self._post(topic, given) if new else self._find(topic, given)
-            known = replace(given, info=posted.info(version), topic=topic.given)
+            version = self._post(topic, given) if new and given.fault is None else self._find(topic, given)
+            known = replace(given, info=posted.info(version), topic=topic.given, fault=None)
             self._inspector.fits(topic, known.info)
             self._topics.keep_registered(topic, posted, known)
         return version
@@ -249,13 +262,26 @@ class Binding:
         if given.halves is not None:
             return register_pair(self.client, topic, given, given.halves, self._topics.limits)
         info = given.info
-        return self.client.register(topic, info.text, type=info.type, properties=info.properties)
+        try:
+            return self.client.register(topic, info.text, type=info.type, properties=info.properties)
+        except InvalidSchemaError:  # by a newer broker, while the topic may have it from an older one
+            held = self._held(given, self.client.all_versions(topic))
+            if held is None:
+                raise
+            return held
+
+    def _held(self, given: Known, infos: Sequence[SchemaInfo]) -> int | None:
+        """The newest version that is this schema."""
+        limits = self._topics.limits
+        return next((info.version for info in reversed(infos) if given.agrees(info, limits)), None)
 
     def _find(self, topic: TopicName, given: Known) -> int:
         infos = self.client.all_versions(topic)
-        for info in reversed(infos):
-            if given.agrees(info, self._topics.limits):
-                return info.version
+        held = self._held(given, infos)
+        if held is not None:
+            return held
+        if given.fault is not None:
+            raise copy(given.fault).at(topic=topic.given)
         for info in infos:
             if info.type == "KEY_VALUE":  # one of which may have the schema as a half
                 self._topics.keep(topic, info)
@@ -264,6 +290,12 @@ class Binding:
             topic=topic.given,
             hint="register it first, or set auto.register.schemas=true",
         )
+
+    def _require(self, topic: TopicName, schema: Schema) -> None:
+        assert schema.fault is not None
+        self._fetch_all(topic)
+        if not any(known.has(schema) for known in self._topics.get(topic).schemas.values()):
+            raise copy(schema.fault).at(topic=topic.given)
 
     def _fetch(self, topic: TopicName, version: int) -> Known:
         known = self._topics.get(topic).schemas.get(version)

@@ -172,6 +172,7 @@ class ConfluentSchemas:
         """The id of this schema in the subject: one POST, which registers it if it is new and ``register`` is True.
 
         Raises:
+            SchemaError: it has a fault, and the subject does not have it.
             SchemaNotFoundError: the subject does not have it, and ``register`` is False.
             IncompatibleSchemaError: it is new, and the subject's compatibility level refuses it.
             InvalidSchemaError: the registry does not accept it.
@@ -180,10 +181,21 @@ class ConfluentSchemas:
         held = self._written.use((subject, schema.text))
         if held is not None:
             return held.id
-        question = (register, subject, schema.text)
+        if schema.fault is not None:
+            return self._writing_by_fault(subject, schema, schema.fault)
+        return self._ask_to_write(subject, schema.text, register)
+
+    def _writing_by_fault(self, subject: str, schema: Schema, fault: SchemaError) -> int:
+        try:
+            return self._ask_to_write(subject, schema.text, False)
+        except SchemaNotFoundError:
+            raise copy(fault) from None
+
+    def _ask_to_write(self, subject: str, text: str, register: bool) -> int:
+        question = (register, subject, text)
         self._refuse_again(question)
         try:
-            return self._flights.run(question, lambda: self._write(subject, schema.text, register))
+            return self._flights.run(question, lambda: self._write(subject, text, register))
         except (SchemaNotFoundError, IncompatibleSchemaError, InvalidSchemaError) as error:
             self._refuse(question, error)
             raise

@@ -101,18 +101,21 @@ class Known:
         topic: as its user named it, for errors.
         avro: of type AVRO only: the parsed schema with its codecs.
         halves: of type KEY_VALUE only.
+        fault: of a user's schema: why it is refused, unless the registry holds it; or None.
     """
 
     info: SchemaInfo
     topic: str = ""
     avro: Compiled | None = None
     halves: Halves | None = None
+    fault: SchemaError | None = None
     _formats: dict[Hashable, Format] = field(default_factory=dict)
 
     @classmethod
     def of_schema(cls, schema: Schema, properties: Mapping[str, str] = MappingProxyType({})) -> Known:
         """An Avro schema to be registered: its version has no meaning yet."""
-        return cls(SchemaInfo(0, "AVRO", schema.text, properties=properties), avro=Compiled(schema))
+        info = SchemaInfo(0, "AVRO", schema.text, properties=properties)
+        return cls(info, avro=Compiled(schema), fault=schema.fault)
 
     @classmethod
     def without_version(cls, schema: Schema) -> Known:
@@ -172,6 +175,14 @@ class Known:
         if self.halves is not None:
             return self.halves.agree(info, limits)
         return same_text(self.info, info, limits)
+
+    def has(self, schema: Schema) -> bool:
+        """Whether it is this Avro schema, of type AVRO or JSON, or one of its halves is."""
+        if self.halves is not None:
+            return self.halves.key.has(schema) or self.halves.value.has(schema)
+        if self.avro is not None:
+            return self.avro.schema.same_as(schema)
+        return self.type == "JSON" and self.info.text == schema.text
 
 
 class Halves(NamedTuple):

@@ -43,7 +43,8 @@ def given_pair(schema: KeyValueSchema, conf: dict[str, Any]) -> WrittenPair:
         SchemaError: a half is not valid.
     """
     key, value = known_of(schema.key, conf), known_of(schema.value, conf)
-    known = Known(info_of(schema.encoding, key.info, value.info), halves=Halves(schema.encoding, key, value))
+    halves, fault = Halves(schema.encoding, key, value), key.fault or value.fault
+    known = Known(info_of(schema.encoding, key.info, value.info), halves=halves, fault=fault)
     return WrittenPair(
         known,
         half_of(key, conf, _class(schema.key.schema)),

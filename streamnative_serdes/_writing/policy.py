@@ -62,11 +62,20 @@ class WritePolicy:
         self._class = schema if isinstance(schema, type) else None
         self._codec = None if schema is None or self._pair is not None else self.own_codec(schema, self._class)
         self._by_class: dict[type, Codec] = {}  # of objects whose class has a schema; one for all topics
+        self._refuse_unused_fault()
         self._refuse_lone_key()
 
     def own_codec(self, schema: object, cls: type | None) -> Codec:
         """What writes by the schema that the serializer was given; objects of ``cls`` too."""
         return codec_of(schema, cls, self.conf)
+
+    def _refuse_unused_fault(self) -> None:
+        """Options say to write by a schema of the topic, so nothing would tell of a fault of the one that was given."""
+        fault = None if self._codec is None else self._codec.schema.fault
+        if self._pair is not None:
+            fault = self._pair.known.fault
+        if fault is not None and self.by_topic():
+            raise fault
 
     def _refuse_lone_key(self) -> None:
         """Registered as it is, a key's schema would become that of the topic's values."""

@@ -9,8 +9,8 @@ from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
 from streamnative_serdes._config import schema_limits
 from streamnative_serdes._formats import Format, protobuf_native_text
-from streamnative_serdes._schema import Schema, Shapes, parse
-from streamnative_serdes._topics.known import Compiled, Known
+from streamnative_serdes._schema import Schema, Shapes, parse, parse_given
+from streamnative_serdes._topics.known import Known
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.key_value import TypedSchema
 from streamnative_serdes.models import is_model, schema_of, shapes_to_write
@@ -24,9 +24,13 @@ def codec_of(schema: object, cls: type | None, conf: dict[str, Any]) -> Codec:
 
 
 def parsed_of(schema: object, conf: dict[str, Any]) -> Schema:
-    """An Avro schema of a user, which may be a class's."""
-    given = schema_of(schema, allow_null=conf["allow.null"]) if isinstance(schema, type) else schema
-    parsed = parse(given, limits=schema_limits(conf), to_register=conf["auto.register.schemas"])
+    """An Avro schema of a user: that of a class, or any other, which the registry may hold if it has a fault."""
+    limits, to_register = schema_limits(conf), conf["auto.register.schemas"]
+    if isinstance(schema, type):
+        text = schema_of(schema, allow_null=conf["allow.null"])
+        parsed = parse(text, limits=limits, to_register=to_register)
+    else:
+        parsed = parse_given(schema, limits=limits, to_register=to_register)
     return parsed.in_confluents_framing() if conf.get("framing") == config.CONFLUENT else parsed
 
 
@@ -43,14 +47,14 @@ def known_of(typed: TypedSchema, conf: dict[str, Any]) -> Known:
         ConfigError: a library that the type needs is not installed.
     """
     if typed.type == "AVRO":
-        parsed = parsed_of(typed.schema, conf)
-        return Known(SchemaInfo(0, "AVRO", parsed.text, properties=typed.properties), avro=Compiled(parsed))
-    text = ""
+        return Known.of_schema(parsed_of(typed.schema, conf), typed.properties)
+    text, fault = "", None
     if typed.type == "JSON":
-        text = parsed_of(typed.schema, conf).text
+        parsed = parsed_of(typed.schema, conf)
+        text, fault = parsed.text, parsed.fault
     elif typed.type == "PROTOBUF_NATIVE":
         text = protobuf_native_text(typed.schema)
-    return Known(SchemaInfo(0, typed.type, text, properties=typed.properties))
+    return Known(SchemaInfo(0, typed.type, text, properties=typed.properties), fault=fault)
 
 
 def half_of(known: Known, conf: dict[str, Any], cls: type | None = None) -> _call_path.Half:

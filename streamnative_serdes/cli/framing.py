@@ -7,11 +7,10 @@ from typing import Any, Final, TypeAlias
 from streamnative_serdes import KafkaAvroSerializer, header
 from streamnative_serdes import _config as config
 from streamnative_serdes._config import REGISTRY_OPTIONS, SERIALIZER_OPTIONS, CodecArguments, parse, schema_limits
-from streamnative_serdes._schema import Limits, Schema
-from streamnative_serdes._schema import parse as parse_schema
-from streamnative_serdes._topics.known import Known, known_from
+from streamnative_serdes._schema import Limits, Schema, parse_given
+from streamnative_serdes._topics.known import Known, holds, known_from
 from streamnative_serdes.codec import Codec
-from streamnative_serdes.errors import EncodeError
+from streamnative_serdes.errors import EncodeError, SchemaError
 from streamnative_serdes.key_value import INLINE
 
 from .avro_json import reader_of
@@ -40,7 +39,10 @@ def framer_of(connection: Connection, topic: str, text: str | None, version: int
         SchemaRegistryError: the registry refuses, or the topic does not have the schema.
     """
     if text is not None:
-        return Framer(connection, topic, parse_schema(text, to_register=True), None, text, dry_run=dry_run)
+        schema = parse_given(text, to_register=True)
+        if dry_run and schema.fault is not None:
+            _refuse_unheld(connection, topic, schema, schema.fault)
+        return Framer(connection, topic, schema, None, text, dry_run=dry_run)
     known, limits = _of_topic(connection, topic, version)
     if known.avro is not None:
         return Framer(connection, topic, known.schema, known.version, None, dry_run=dry_run)
@@ -48,6 +50,13 @@ def framer_of(connection: Connection, topic: str, text: str | None, version: int
         return TypedFramer(known, limits)
     conf = parse(SERIALIZER_OPTIONS, connection.options_of(SERIALIZER_OPTIONS), strict=True)
     return PairFramer(known, limits, framed=conf["key.value.framing"] == config.VALUE)
+
+
+def _refuse_unheld(connection: Connection, topic: str, schema: Schema, fault: SchemaError) -> None:
+    """Raises: SchemaError: the fault, unless the topic has this schema."""
+    with connection.client() as client_:
+        if not any(holds(info, schema, Limits()) for info in client_.all_versions(topic)):
+            raise fault
 
 
 def _of_topic(connection: Connection, topic: str, version: int | None) -> tuple[Known, Limits]:

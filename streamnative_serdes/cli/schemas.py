@@ -8,7 +8,7 @@ from typing import IO, Any, Final
 
 import click
 
-from streamnative_serdes._schema import parse
+from streamnative_serdes._schema import parse, parse_given
 from streamnative_serdes.errors import AuthorizationError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.schema_registry import Compatibility, SchemaInfo, SchemaRegistryClient, TopicName
 from streamnative_serdes.schema_registry.backups import as_tree
@@ -130,14 +130,18 @@ def register(
     dry_run: bool,
 ) -> None:
     """Register the schema in FILE (- for standard input) for TOPIC, and show its version."""
-    text = _checked_text(file, kind, dict(properties))
+    text, fault = _checked_text(file, kind, dict(properties))
     with connection.client() as client:
         there = client.all_versions(topic)
         known = _version_of(text, kind, there)
+        if known is None and fault is not None:
+            raise fault
         if dry_run and known is None:
             _refuse_incompatible(client.compatibility(topic, text, type=kind, properties=dict(properties)), topic)
         if not dry_run:
-            number = client.register(topic, text, type=kind, properties=dict(properties))
+            number = (
+                known if known is not None else client.register(topic, text, type=kind, properties=dict(properties))
+            )
             # Pulsar decides which schemas are the same: a new one has a number that was not there.
             known = number if number in {info.version for info in there} else None
     version = known if dry_run else number
@@ -172,10 +176,12 @@ def check(
     strategy: str | None,
 ) -> None:
     """Check whether TOPIC would accept the schema in FILE (- for standard input). Changes nothing."""
-    text = _checked_text(file, kind, dict(properties))
+    text, fault = _checked_text(file, kind, dict(properties))
     with connection.client() as client:
         there = client.all_versions(topic)
         known = _version_of(text, kind, there)
+        if known is None and fault is not None:
+            raise fault
         if known is not None:
             verdict = Compatibility(True)
         elif strategy is not None:
@@ -214,19 +220,20 @@ def _same(one: str, other: str) -> bool:
         return False
 
 
-def _checked_text(file: IO[bytes], kind: str, properties: dict[str, str]) -> str:
-    """The text in the file.
+def _checked_text(file: IO[bytes], kind: str, properties: dict[str, str]) -> tuple[str, SchemaError | None]:
+    """The text in the file, and why it is refused unless the topic has it.
 
     Raises:
-        SchemaError: it is not a valid Avro schema, where it should be.
+        SchemaError: it is no Avro schema, where it should be one.
     """
+    fault = None
     try:
         text = file.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SchemaError(f"the schema is not UTF-8 text: {error}") from None
     if kind == "AVRO":
-        parse(text.strip(), to_register=True)
+        fault = parse_given(text.strip(), to_register=True).fault
     if kind == "KEY_VALUE" and not {"key.schema.type", "value.schema.type"} <= properties.keys():
         hint = "give --property key.schema.type=... and value.schema.type=...: without them Pulsar loses both schemas"
         raise SchemaError("a KEY_VALUE schema needs the types of its halves", hint=hint)
-    return text
+    return text, fault

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from streamnative_serdes._config import schema_limits
 from streamnative_serdes._schema import Schema as ParsedSchema
-from streamnative_serdes._schema import parse, self_contained
+from streamnative_serdes._schema import parse_given, self_contained
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes._topics.known import holds
-from streamnative_serdes.errors import ConfigError, SchemaError, SchemaRegistryError, SerdesError
+from streamnative_serdes.errors import ConfigError, InvalidSchemaError, SchemaError, SchemaRegistryError, SerdesError
 from streamnative_serdes.schema_registry import SchemaInfo
 from streamnative_serdes.schema_registry import SchemaRegistryClient as PulsarClient
 
@@ -59,7 +59,7 @@ class SchemaRegistryClient:
         ConfigError: an unknown key, an invalid value, or a key that Pulsar cannot support.
 
     Methods raise SchemaRegistryError, with Confluent's ``http_status_code``, ``error_code`` and ``error_message``. For
-    an invalid schema, the error is a SchemaError too, and no request was sent.
+    an invalid schema that the topic does not hold, the error is a SchemaError too, and it was not sent.
     """
 
     def __init__(self, conf: Mapping[str, Any]) -> None:
@@ -117,8 +117,25 @@ class SchemaRegistryClient:
         normalize_schemas: bool = False,  # noqa: ARG002 - Pulsar compares schemas as parsed
     ) -> RegisteredSchema:
         topic = topic_of(subject_name)
-        text = self._parsed(topic, schema, to_register=True).text
-        return _registered(subject_name, self._pulsar.register(topic, text), Schema(text))
+        given = self._parsed(topic, schema, to_register=True)
+        refusal: SerdesError
+        if given.fault is not None:
+            refusal = _bad(topic, given.fault)
+        else:
+            try:
+                return _registered(subject_name, self._pulsar.register(topic, given.text), Schema(given.text))
+            except InvalidSchemaError as error:  # by a newer broker
+                refusal = error
+        held = self._held(subject_name, topic, given)
+        if held is None:
+            raise refusal
+        return held
+
+    def _held(self, subject: str, topic: str, given: ParsedSchema) -> RegisteredSchema | None:
+        """The newest version of the topic that is this schema."""
+        limits = schema_limits(self._conf)
+        there = reversed(self._pulsar.all_versions(topic))
+        return next((_found(subject, info) for info in there if holds(info, given, limits)), None)
 
     def lookup_schema(
         self,
@@ -134,11 +151,13 @@ class SchemaRegistryClient:
             SchemaNotFoundError: the topic does not have this schema.
         """
         _refuse_formats("lookup_schema", fmt, deleted)
-        topic, limits = topic_of(subject_name), schema_limits(self._conf)
+        topic = topic_of(subject_name)
         wanted = self._parsed(topic, schema)
-        for info in reversed(self._pulsar.all_versions(topic)):
-            if holds(info, wanted, limits):
-                return _found(subject_name, info)
+        held = self._held(subject_name, topic, wanted)
+        if held is not None:
+            return held
+        if wanted.fault is not None:
+            raise _bad(topic, wanted.fault)
         raise UnknownSchemaError("the topic does not have this schema", topic=topic, status=404)
 
     def get_latest_version(self, subject_name: str, fmt: str | None = None) -> RegisteredSchema:
@@ -224,7 +243,12 @@ class SchemaRegistryClient:
                 "the topic's strategy decides which versions are compared",
             )
         topic = topic_of(subject_name)
-        return self._pulsar.compatibility(topic, self._parsed(topic, schema).text).compatible
+        given = self._parsed(topic, schema)
+        if given.fault is None:
+            return self._pulsar.compatibility(topic, given.text).compatible
+        if self._held(subject_name, topic, given) is None:
+            raise _bad(topic, given.fault)
+        return True
 
     def self_contained(self, schema: Schema | str) -> str:
         """The text of ``schema`` with its references resolved.
@@ -243,13 +267,13 @@ class SchemaRegistryClient:
         """Parse ``schema`` before it is sent: the registry would refuse a bad one without saying where it is wrong.
 
         Raises:
-            BadSchemaError: it is not a valid Avro schema.
+            BadSchemaError: it is no Avro schema. One that is not valid has a fault: the registry may hold it.
         """
         text = self.self_contained(schema)
         try:
-            return parse(text, limits=schema_limits(self._conf), to_register=to_register)
+            return parse_given(text, limits=schema_limits(self._conf), to_register=to_register)
         except SchemaError as error:
-            raise BadSchemaError(error.message, topic=topic, path=error.path, hint=error.hint, status=422) from None
+            raise _bad(topic, error) from None
 
     def _referred(self, reference: SchemaReference) -> Schema:
         return require_avro(self.get_version(reference.subject, reference.version).schema)
@@ -285,6 +309,10 @@ class SchemaRegistryClient:
         def __getattr__(self, name: str) -> Any:
             reason = _NOT_THERE.get(name, "no such attribute")
             raise AttributeError(f"{type(self).__name__}.{name}: {reason}", name=name, obj=self)
+
+
+def _bad(topic: str, fault: SchemaError) -> BadSchemaError:
+    return BadSchemaError(fault.message, topic=topic, path=fault.path, hint=fault.hint, status=422)
 
 
 def topic_of(subject: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass, field
 
-from streamnative_serdes._schema import Limits, Schema, Shape, load, parse
+from streamnative_serdes._schema import Limits, Schema, Shape, load, parse, parse_given
 from streamnative_serdes.errors import ConfigError
 
 from .derive import reading_schema_of, schema_of
@@ -80,7 +80,7 @@ def reading_of(schema: object, cls: type | None, *, allow_null: bool, limits: Li
 def _reading(schema: type | str | None, cls: type | None, allow_null: bool, limits: Limits) -> Reading | None:
     own = schema if isinstance(schema, type) else cls if schema is None else None
     if own is None:
-        return None if schema is None else Reading(_target(parse(schema, limits=limits), cls))
+        return None if schema is None else Reading(_target(parse_given(schema, limits=limits), cls))
     exact = parse(schema_of(own, allow_null=allow_null), limits=limits)
     any_writer = parse(reading_schema_of(own, allow_null=allow_null), limits=limits)
     target = _target(any_writer, cls)

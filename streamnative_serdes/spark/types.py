@@ -8,7 +8,6 @@ schema must be known.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
@@ -26,6 +25,7 @@ from streamnative_serdes._schema import (
     Primitive,
     Record,
     Union,
+    is_name,
     parse,
     qualified,
 )
@@ -34,7 +34,6 @@ from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError
 # The same limit as for Arrow: a record that is used twice has its columns twice, so nesting multiplies them.
 _MOST_COLUMNS: Final = 20_000
 _MOST_DIGITS: Final = 38  # of a DECIMAL in Spark, and of decimal128 in Arrow
-_AVRO_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CATALYST_TYPE: Final = "spark.sql.catalyst.type"  # the property in which Spark records a type that Avro lacks
 # Spark's own Avro reader supports TIME from 4.3 on, in sessions that enable it.
 HAS_TIME: Final = tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 3)
@@ -236,7 +235,7 @@ def parts_of(kind: T.DataType) -> list[T.DataType]:
 
 
 def _record(struct: T.StructType, name: str, namespace: str, path: str) -> dict[str, Any]:
-    if not _AVRO_NAME.fullmatch(name):
+    if not is_name(name):
         raise SchemaError(
             f"{name!r:.80} is not a valid Avro name", path=path, hint="rename the column, or pass a name for the record"
         )
@@ -254,7 +253,7 @@ def _fields(struct: T.StructType, namespace: str, path: str) -> Iterator[dict[st
         if field.name in seen:
             raise SchemaError("two columns have the same name", path=here, hint="rename one of them")
         seen.add(field.name)
-        if not _AVRO_NAME.fullmatch(field.name):
+        if not is_name(field.name):
             raise SchemaError(f"{field.name!r:.80} is not a valid Avro name", path=here, hint="rename the column")
         kind = _type(field.dataType, field.name, namespace, here)
         if not field.nullable or kind == "null":

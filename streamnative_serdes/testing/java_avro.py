@@ -6,7 +6,6 @@ Source: Avro 1.11.4, ``Schema.Parser``, ``Schema.isValidDefault``, ``ResolvingGr
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final
@@ -22,6 +21,7 @@ from streamnative_serdes._schema import (
     Record,
     Schema,
     Union,
+    is_name,
     parse,
 )
 from streamnative_serdes._schema.rules import DefaultChecker
@@ -30,7 +30,6 @@ from streamnative_serdes.errors import SchemaError
 from .java_text import NAMED, as_number, compact, ordered
 from .refusals import AVRO_RUNTIME, BrokerError
 
-_NAME: Final = re.compile(r"(?!\d)\w+")  # like Java's Character.isLetterOrDigit: letters of any alphabet
 _NUMBERS: Final = ("int", "long", "float", "double")
 _AVRO_TYPE: Final = "org.apache.avro.AvroTypeException"
 _ORDERS: Final = frozenset({"ascending", "descending", "ignore"})
@@ -58,7 +57,7 @@ def java_parse(text: str) -> Schema:
         inner = [part.name for part in parts]
         inner += named.symbols if isinstance(named, Enum) else []
         for name in (named.name.rpartition(".")[2], *inner):  # Java does not check the namespace
-            if not _NAME.fullmatch(name):
+            if not is_name(name):
                 raise SchemaError(f"Illegal character in: {name}")
         for part in parts:
             _settle(part)
@@ -79,10 +78,19 @@ def _settle(part: Field) -> None:
 
 
 def _refuse_what_only_we_take(tree: Any) -> None:
-    """Our lenient parser drops an invalid enum default; Java refuses it."""
+    """Our lenient parser drops an invalid enum default and aliases other than text; Java refuses them."""
     for node in _types(tree):
+        for part in (node, *node.get("fields", ())) if node["type"] in NAMED else ():
+            _refuse_aliases(part.get("aliases", []), named=part is node)
         if node["type"] == "enum" and "default" in node and node["default"] not in node["symbols"]:
             raise SchemaError("The Enum Default is not in the enum symbol set")
+
+
+def _refuse_aliases(aliases: Any, *, named: bool) -> None:
+    """Java checks the names of types, as those of the types themselves, and not those of fields."""
+    texts = isinstance(aliases, list) and all(isinstance(alias, str) for alias in aliases)
+    if not texts or (named and not all(is_name(alias.rpartition(".")[2]) for alias in aliases)):
+        raise SchemaError(f"alias not a name: {aliases!r:.80}")
 
 
 def _types(tree: Any) -> Iterator[dict[str, Any]]:

@@ -62,8 +62,8 @@ def _each(branches: Iterable[Any], space: str) -> list[Any]:
 
 def _named(tree: Mapping[str, Any], kind: str, space: str) -> dict[str, Any]:
     given = tree.get("namespace")
-    inner, _, name = tree["name"].rpartition(".")
-    if not inner:
+    inner, dot, name = tree["name"].rpartition(".")
+    if not dot:
         inner = given if isinstance(given, str) else space
     form: dict[str, Any] = {"type": kind, "name": name}
     if inner != space:
@@ -106,7 +106,8 @@ def _others(tree: Mapping[str, Any], reserved: frozenset[str]) -> dict[str, Any]
 
 
 def _short(name: str, space: str) -> str:
-    return name.removeprefix(f"{space}.") if space and name.rpartition(".")[0] == space else name
+    own, _, last = name.rpartition(".")
+    return last if own in ("", space) else name
 
 
 def as_number(default: Any) -> Any:

@@ -113,6 +113,7 @@ CORNERS: list[tuple[str, Schema | None, Any]] = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:the namespace .* is refused by Avro 1.12")
 @pytest.mark.parametrize(("name", "schema", "value"), CORNERS, ids=[corner[0] for corner in CORNERS])
 def test_what_pulsars_registry_takes_comes_back(
     pulsar_topic: PulsarTopic, name: str, schema: Schema | None, value: Any

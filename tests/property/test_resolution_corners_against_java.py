@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from avro_names import NAMES, Named
 from java_oracle import JavaAvro, RefusedError
 from java_values import same
 
@@ -264,3 +265,12 @@ def test_a_timestamp_is_converted_between_units_where_java_keeps_the_number(java
     assert java.read(millis, data, micros, "logical").value.text == "0 1500000"  # 1.5 ms
     assert read_by_us(millis, micros, data).timestamp() == 1.5
     assert read_by_us(millis, micros, data, avro_logical_types=False) == 1_500
+
+
+@pytest.mark.parametrize("named", NAMES, ids=lambda named: named.what)
+def test_java_takes_the_names_that_are_recorded_of_avro_1_12(java: JavaAvro, named: Named) -> None:
+    if named.by_1_12:
+        java.canonical(named.schema)
+    else:
+        with pytest.raises(RefusedError, match="parse"):
+            java.canonical(named.schema)

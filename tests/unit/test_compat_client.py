@@ -240,7 +240,7 @@ def test_a_bad_schema_is_refused_before_it_is_sent(
         assert isinstance(caught.value, SchemaError)
         assert (caught.value.http_status_code, caught.value.error_code) == (422, 42201)
         assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
-    assert registry.calls.total() == 0
+    assert {line.method for line in registry.requests} <= {"GET"}
 
 
 def test_a_default_that_brokers_cannot_handle_is_looked_up_but_not_registered(client: SchemaRegistryClient) -> None:

@@ -36,7 +36,14 @@ from streamnative_serdes.connect import (
     Type,
 )
 from streamnative_serdes.connect.avro import writing
-from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError, IncompatibleSchemaError, SchemaError
+from streamnative_serdes.errors import (
+    ConfigError,
+    DecodeError,
+    EncodeError,
+    IncompatibleSchemaError,
+    SchemaError,
+    SchemaWarning,
+)
 from streamnative_serdes.testing import LocalRegistry
 
 USER = SchemaBuilder.struct("org.example.User", version=1).field("id", INT64).field("name", OPTIONAL_STRING).build()
@@ -468,6 +475,7 @@ def test_a_union_with_a_default_is_filled_in_for_older_messages(conf: dict[str, 
     assert (found.value["a"], dict(found.value["u"])) == (1, {"string": "none"})
 
 
+@pytest.mark.filterwarnings("ignore:the namespace .* is refused by Avro 1.12")
 @pytest.mark.parametrize("name", ["my-server.shop.customers.Value", "1.R", "a..R", "größe.R"])
 @pytest.mark.parametrize("scrub", [False, True])
 def test_a_namespace_is_written_as_it_is_as_in_java(conf: dict[str, Any], name: str, scrub: bool) -> None:
@@ -480,6 +488,18 @@ def test_a_namespace_is_written_as_it_is_as_in_java(conf: dict[str, Any], name: 
     assert KafkaAvroDeserializer(conf).deserialize("t", messages[1]) == {"id": 2, "day": dt.date(2020, 2, 29)}
     stored = requests.get(f"{conf['schema.registry.url']}/admin/v2/schemas/public/default/t/schema", timeout=10).json()
     assert json.loads(stored["data"])["name"] == name
+
+
+def test_a_namespace_that_pulsar_4_2_refuses_is_a_warning(conf: dict[str, Any]) -> None:
+    schema = SchemaBuilder.struct("my-server.shop.Value").field("id", INT32).build()
+    with pytest.warns(SchemaWarning, match="namespace 'my-server.shop' is refused by Avro 1.12"):
+        AvroConverter(conf).from_connect_data("t", schema, Struct(schema, id=1))
+
+
+def test_letters_of_all_scripts_are_allowed_in_names(conf: dict[str, Any]) -> None:
+    schema = SchemaBuilder.struct("läden.Größe").field("höhe", INT32).build()
+    message = AvroConverter(conf).from_connect_data("t", schema, Struct(schema, höhe=1))
+    assert KafkaAvroDeserializer(conf).deserialize("t", message) == {"höhe": 1}
 
 
 def test_one_schema_has_the_version_of_each_topic(conf: dict[str, Any]) -> None:

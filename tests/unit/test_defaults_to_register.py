@@ -16,6 +16,7 @@ from streamnative_serdes._schema import parse
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.compat import SchemaRegistryClient
 from streamnative_serdes.compat.avro import AvroSerializer
+from streamnative_serdes.serialization import MessageField, SerializationContext
 from streamnative_serdes.testing import LocalRegistry
 
 SECOND = record(field(["null", "string"], "x"))
@@ -55,16 +56,19 @@ def _post(registry: LocalRegistry, schema: Any) -> int:
 
 def test_the_error_names_both_branches_and_what_to_do(registry: LocalRegistry) -> None:
     with pytest.raises(SchemaError) as caught:
-        KafkaAvroSerializer({"schema.registry.url": registry.url}, SECOND)
-    assert str(caught.value).startswith(f"{WORDS} (hint: put string first in the union: Pulsar would register this")
-    assert "auto.register.schemas=false" in str(caught.value)
+        KafkaAvroSerializer({"schema.registry.url": registry.url}, SECOND).warm_up("t")
+    assert str(caught.value).startswith(
+        f"topic t, {WORDS} (hint: put string first in the union: Pulsar would register this"
+    )
     with pytest.raises(SchemaError, match="'NaN' as text is a valid double only as the whole default of a field"):
         parse(record(field({"type": "array", "items": "double"}, ["NaN"])), to_register=True)
     with pytest.raises(SchemaError, match=r"'x' matches no branch of the union$"):
         parse(record(field(["null", "int"], "x")), to_register=True)
 
 
-def test_every_constructor_refuses_such_a_default(registry: LocalRegistry, tmp_path: Path) -> None:
+def test_every_serializer_refuses_such_a_default_for_a_topic_without_it(
+    registry: LocalRegistry, tmp_path: Path
+) -> None:
     conf = {"schema.registry.url": registry.url}
     file = tmp_path / "schema.avsc"
     file.write_text(json.dumps(SECOND))
@@ -73,14 +77,14 @@ def test_every_constructor_refuses_such_a_default(registry: LocalRegistry, tmp_p
         *[lambda given=given: KafkaAvroSerializer(conf, given) for given in (SECOND, json.dumps(SECOND), file)],
         lambda: KafkaAvroSerializer(None, SECOND).configure(conf),
         lambda: KafkaAvroSerializer({**conf, "auto.register.schemas": "true"}, SECOND),
-        lambda: KafkaAvroSerializerBuilder(SECOND).build(conf, False),
+        lambda: KafkaAvroSerializerBuilder(SECOND).build(conf, False)[0],
         lambda: AvroSerializer(client, json.dumps(SECOND)),
     ]
     for make in makers:
         with pytest.raises(SchemaError) as caught:
-            make()
+            make()({}, SerializationContext("t", MessageField.VALUE))
         assert WORDS in str(caught.value)
-    assert registry.calls.total() == 0
+    assert {line.method for line in registry.requests} == {"GET"}
 
 
 def test_a_new_topic_accepts_the_corrected_schema(registry: LocalRegistry) -> None:
@@ -94,9 +98,8 @@ def test_a_topic_that_already_has_such_a_schema_can_be_written_and_read(registry
     assert _post(registry, SECOND) == 200
     conf = {"schema.registry.url": registry.url}
     looks_up = KafkaAvroSerializer({**conf, "auto.register.schemas": False}, SECOND)
-    by_latest = KafkaAvroSerializer(conf)
-    travelled = pickle.loads(pickle.dumps(looks_up))
-    for serializer in (looks_up, by_latest, travelled):
+    finds, by_latest = KafkaAvroSerializer(conf, SECOND), KafkaAvroSerializer(conf)
+    for serializer in (looks_up, finds, by_latest, *(pickle.loads(pickle.dumps(one)) for one in (looks_up, finds))):
         framed = serializer.serialize("t", {})
         for deserializer in (KafkaAvroDeserializer(conf), KafkaAvroDeserializer(conf, SECOND)):
             assert deserializer.deserialize("t", framed) == {"f": "x"}
@@ -131,4 +134,4 @@ def test_a_parsed_schema_is_checked_like_its_text(registry: LocalRegistry) -> No
     conf = {"schema.registry.url": registry.url}
     for schema in (json.dumps(SECOND), Codec(SECOND).schema):
         with pytest.raises(SchemaError, match="x"):
-            KafkaAvroSerializer(conf, schema)
+            KafkaAvroSerializer(conf, schema).warm_up("t")

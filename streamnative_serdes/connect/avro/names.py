@@ -53,7 +53,6 @@ ANY_UNION_FIELD: Final = "connect_union_field_"
 
 _START = re.compile(r"[A-Za-z_]")
 _OTHERS = re.compile(r"[^A-Za-z0-9_]")
-NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def scrubbed(name: str, options: AvroOptions) -> str:

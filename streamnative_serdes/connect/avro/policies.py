@@ -26,7 +26,7 @@ Read = Callable[[bytes], SchemaAndValue]
 
 
 class LenientWritePolicy(WritePolicy):
-    """Writes by a schema that only brokers accept: its decimals or namespaces are not as Avro has them."""
+    """Writes by a schema that only brokers accept: its decimals are not as Avro has them."""
 
     def own_codec(self, schema: object, cls: type | None) -> Codec:  # noqa: ARG002
         parsed = avro.parse(schema, strict=False)

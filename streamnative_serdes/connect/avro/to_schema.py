@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from streamnative_serdes._schema import is_name
 from streamnative_serdes._schema.rules import logical_fault
 from streamnative_serdes.connect.logical import Date, Decimal, Time, Timestamp
 from streamnative_serdes.connect.schema import Schema, Type
@@ -43,8 +44,7 @@ class Translated(NamedTuple):
 
     Args:
         text: as JSON.
-        exact: whether it has all that strict Avro requires: no decimal has a scale, and no name a namespace, that Avro
-            does not allow.
+        exact: whether it has all that strict Avro requires: no decimal has a scale that Avro does not allow.
         filled: whether each default is also that of an Avro field.
         branches: by each schema that stands for a union, what the branches of its fields are called.
     """
@@ -202,7 +202,7 @@ class SchemaWriter:
             doc, default = parameters.get(names.ONLY_ENUM_DOC), None
         symbols = [key[len(prefix) :] for key in parameters if key.startswith(prefix)]
         for symbol in symbols:
-            if not names.NAME.fullmatch(symbol):
+            if not is_name(symbol):
                 raise SchemaError(f"expected symbols that are Avro names, got {symbol!r:.80}", path=path or None)
         base = {"type": "enum", **self._given_name(name, path), **_doc(doc), "symbols": symbols}
         return base if default is None else {**base, "default": default}
@@ -215,10 +215,7 @@ class SchemaWriter:
 
     def _given_name(self, full: str, path: str) -> dict[str, Any]:
         """A name as Java has it, which looks at its last part only: ``my-server.shop.Value`` is one."""
-        namespace, _, last = full.rpartition(".")
-        _require_name(last, path)
-        if namespace and not all(map(names.NAME.fullmatch, namespace.split("."))):
-            self.exact = False
+        _require_name(full.rpartition(".")[2], path)
         return {"name": full}
 
     def _name_parts(self, schema: Schema) -> tuple[str, str]:
@@ -342,7 +339,7 @@ def _doc(text: str | None) -> dict[str, Any]:
 
 
 def _require_name(name: str, path: str) -> None:
-    if not names.NAME.fullmatch(name):
+    if not is_name(name):
         raise SchemaError(
             f"{name!r:.80} is not a valid Avro name",
             path=path or None,

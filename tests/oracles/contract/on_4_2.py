@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from avro_names import NAMES, Named
+
 from .script import ANYTHING, Ask, Case
 
 AVRO_422: Final = "Invalid schema definition data for AVRO schema"
@@ -28,6 +30,10 @@ def registered(version: int) -> dict[str, Any]:
     return {"version": {"version": version}}
 
 
+def _of_name(named: Named) -> dict[int, tuple[int, Any]]:
+    return {0: (200, registered(0))} if named.by_4_2 else {0: (422, AVRO_422), 1: (422, AVRO_422)}
+
+
 # Promise -> number of the request -> status, and the JSON of a success or the beginning of the error text.
 ANSWERS: Final[Mapping[str, Mapping[int, tuple[int, Any]]]] = {
     "refused: a type of Pulsar 4.1": {
@@ -40,6 +46,11 @@ ANSWERS: Final[Mapping[str, Mapping[int, tuple[int, Any]]]] = {
     "names may have letters of any alphabet, and namespaces are not checked": {
         1: (422, AVRO_422),
     },
+    "a reference without a namespace is the type without one": {
+        0: (422, AVRO_422),
+        3: (422, AVRO_422),
+    },
+    **{f"names: {named.what}": _of_name(named) for named in NAMES if named.by_1_11 != named.by_4_2},
     "a bad default is accepted once, and then refuses every schema: the second branch of a union": {
         1: (200, registered(0)),
         4: (200, registered(1)),

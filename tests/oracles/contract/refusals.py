@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from avro_names import NAMES
+
 from .avro import ONE, OTHER, A, array, enum, field, fixed, record
 from .script import Ask, Case, delete, get, lookup, post, put, register, schema_path, send, would_take
 
@@ -142,6 +144,19 @@ def _schemas() -> list[Case]:
             "names may have letters of any alphabet, and namespaces are not checked",
             register(record(field("größe"), name="Ré")).registers(0),
             register(record(field("größe"), name="a b.Ré")).registers(1),
+        ),
+        *[
+            Case(f"names: {named.what}", register(named.schema).registers(0), register(named.schema).registers(0))
+            if named.by_1_11
+            else Case(f"names: {named.what}", register(named.schema).refused(422, AVRO_422))
+            for named in NAMES
+        ],
+        Case(
+            "a reference without a namespace is the type without one",
+            register(record(field("n", ["null", ".R"]))).registers(0),
+            register(record(field("n", ["null", "R"]))).registers(0),
+            lookup(record(field("n", ["null", "R"]), name=".R")).finds(-1),
+            register(record(field("n", ["null", ".R"]), A)).refused(409, INCOMPATIBLE),
         ),
     ]
 
