@@ -79,6 +79,7 @@ from itertools import islice
 from json import dumps
 from uuid import UUID, SafeUUID
 
+from streamnative_serdes._missing import hint_of
 from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError
 from streamnative_serdes._schema.unmatched import unmatched
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
 
+from streamnative_serdes._missing import hint_of
 from streamnative_serdes.errors import DecodeError, EncodeError
 
 from .json_number import JsonNumber
@@ -34,7 +35,7 @@ def _quoted(name: str, start: str | bytes) -> str:
 
 
 def not_encodable(expected: str, value: object, hint: str | None = None) -> EncodeError:
-    return EncodeError(f"expected {expected}, got {described(value)}", hint=hint)
+    return EncodeError(f"expected {expected}, got {described(value)}", hint=hint_of(value, hint))
 
 
 def not_decodable(expected: str, value: object, hint: str | None = None) -> DecodeError:

@@ -74,7 +74,7 @@ def nanos_of_local(value: dt.datetime, label: str) -> int:
 
 def _check_not_nat(value: dt.datetime, label: str) -> None:
     if value != value:
-        raise not_encodable(label, value, "pass None for a missing value")
+        raise not_encodable(f"a datetime for {label}", value)
 
 
 def _exact_nanos(value: dt.datetime, epoch: dt.datetime) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
+from streamnative_serdes._missing import hint_of
 from streamnative_serdes.errors import EncodeError, SchemaError
 
 from .logical import Decimal, Enum, logical_of, require_base
@@ -78,7 +79,7 @@ def _placed(error: EncodeError, step: str) -> EncodeError:
 
 
 def _expected(what: str, value: object) -> EncodeError:
-    return EncodeError(f"expected {what}, got {value!r:.80} of type {type(value).__name__}")
+    return EncodeError(f"expected {what}, got {value!r:.80} of type {type(value).__name__}", hint=hint_of(value))
 
 
 # --- one function per type --------------------------------------------------------------------------------------------

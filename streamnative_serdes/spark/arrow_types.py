@@ -41,7 +41,9 @@ def arrow_type(kind: T.DataType) -> pa.DataType:
         case T.ArrayType():
             return pa.list_(arrow_type(kind.elementType))
         case T.MapType():
-            return pa.map_(arrow_type(kind.keyType), arrow_type(kind.valueType))
+            # pyarrow makes no map whose keys are of type null, as those of create_map() are, but reads Spark's.
+            keys = pa.string() if isinstance(kind.keyType, T.NullType) else arrow_type(kind.keyType)
+            return pa.map_(keys, arrow_type(kind.valueType))
         case T.StructType():
             return pa.struct([pa.field(field.name, arrow_type(field.dataType)) for field in kind.fields])
         case T.DecimalType():

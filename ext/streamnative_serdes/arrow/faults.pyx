@@ -110,7 +110,7 @@ cdef object fault_error(Plan plan, Reader* r):
     if r.fault == BAD_UNIT:
         return DecodeError(f"{label}: {a} is too large for the reader's unit")
     if r.fault == OUT_OF_RANGE:
-        return DecodeError(f"{label} {a} is {out_of_range(label)}")
+        return DecodeError(f"{label} {a} is {out_of_range(label)}", hint=to_numbers(label))
     return DecodeError(plan.notes[r.op.number])             # MISMATCH
 
 
@@ -132,6 +132,11 @@ cdef object bad_text(bytes data):
     except UnicodeDecodeError as error:
         return DecodeError(f"expected text in UTF-8: {error.reason} in {quoted(data)}")
     return DecodeError(f"expected uuid, got {quoted(text)}, which is not a valid UUID")
+
+
+cdef str to_numbers(str label):
+    """The hint for a number that is no date or time; Pulsar's own types, in capitals, have none."""
+    return None if label.isupper() else TO_NUMBERS
 
 
 cdef str out_of_range(str label):

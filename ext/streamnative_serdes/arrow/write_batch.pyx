@@ -243,7 +243,7 @@ cdef object write_fault(WritePlan plan, Writer* w):
         size = 0 if w.op is NULL else w.op.size
         return EncodeError(text.format(label=label, a=a, size=size, depth=w.max_depth), hint=hint)
     if w.fault == OUT_OF_RANGE:
-        return EncodeError(whole_out_of_range(label, a))
+        return EncodeError(whole_out_of_range(label, a), hint=None if label in WHOLE_BITS else to_numbers(label))
     if w.fault == TOO_FINE:
         finer = f"the time of day of {a} ms" if w.op.grain > 1000 else f"the nanoseconds of {a} ns"
         return EncodeError(f"{label} cannot hold {finer}", hint=TO_TRUNCATE)

@@ -20,6 +20,8 @@ cdef class WritePlan(OpTable):
     cdef object default_of
     cdef bint logical, closed, complete
     cdef bint matched           # unknown columns are an error if fields have no column
+    cdef int optional           # arrays, maps and unions with null around the current type: it may have no values
+    cdef bint typed             # a column of type null is refused where a null is: another branch may take it
     cdef bint truncates         # nanoseconds and times of day that the type does not have are dropped
     cdef int max_depth
     cdef list sources           # SourceTypes; the first is the batch
@@ -92,6 +94,8 @@ cdef class WritePlan(OpTable):
             return self.indexed(schema, source)
         if kind == "union":
             return self.union(schema, source)
+        if source.load == LOAD_NOTHING and kind != "null" and self.optional and not self.typed:
+            return self.add(WRITE_NULL, source, f"record {schema.name}" if kind == "record" else kind)
         if kind == "record":
             return self.record(schema, source)
         if kind == "array":
@@ -170,7 +174,15 @@ cdef class WritePlan(OpTable):
     cdef int array(self, object schema, SourceType source) except -1:
         if source.load not in (LOAD_LIST, LOAD_LARGE_LIST, LOAD_FIXED_LIST) or source.format == b"+m":
             self.refuse("array", source)
-        return self.add(WRITE_ARRAY, source, "array", [self.within("[]", schema.items, source.children[0])])
+        return self.add(WRITE_ARRAY, source, "array", [self.items(schema.items, source.children[0])])
+
+    cdef int items(self, object schema, SourceType source) except -1:
+        """Compile the items of an array or the values of a map, of which there may be none."""
+        cdef int op
+        self.optional += 1
+        op = self.within("[]", schema, source)
+        self.optional -= 1
+        return op
 
     cdef int map(self, object schema, SourceType source) except -1:
         cdef SourceType entries, key
@@ -180,10 +192,10 @@ cdef class WritePlan(OpTable):
         if entries.load != LOAD_STRUCT or len(entries.children) != 2:
             raise EncodeError("the Arrow schema is damaged: a map's entries are not a struct of key and value")
         key = entries.children[0]
-        if key.format not in TEXT_FORMATS:
+        if key.format not in TEXT_FORMATS and key.load != LOAD_NOTHING:
             self.refuse("the keys of a map", key)
-        return self.add(WRITE_MAP, source, "map", [self.add(WRITE_TEXT, key, "string"),
-                                                   self.within("[]", schema.values, entries.children[1])])
+        return self.add(WRITE_MAP, source, "map", [self.add(WRITE_TEXT if key.load else WRITE_NULL, key, "string"),
+                                                   self.items(schema.values, entries.children[1])])
 
     # KEY_VALUE messages
 
@@ -223,7 +235,9 @@ cdef class WritePlan(OpTable):
         cdef list branches = list(schema.branches)
         cdef list others = [i for i, branch in enumerate(branches) if branch.kind != "null"]
         cdef int op
+        cdef bint nullable = len(others) < len(branches)
         kinds = {branches[i].kind for i in others}
+        self.optional += nullable
         if source.load == LOAD_NOTHING or not others:
             op = self.add(WRITE_NULL, source, "null")
         elif len(others) == 1:
@@ -236,7 +250,8 @@ cdef class WritePlan(OpTable):
             op = self.members(branches, others, source)
         else:
             op = self.first_branch(branches, others, source)
-        if len(others) < len(branches):
+        self.optional -= nullable
+        if nullable:
             self.ops[op].null_branch = next(i for i, branch in enumerate(branches) if branch.kind == "null")
         return op
 
@@ -259,18 +274,32 @@ cdef class WritePlan(OpTable):
         return self.add(WRITE_MEMBERS, source, "union", parts)
 
     cdef int first_branch(self, list branches, list others, SourceType source) except -1:
-        """Compile a column that has the type of a single branch."""
-        cdef list path = list(self.path), refused = []
+        """Compile a column that has the type of a single branch; columns of nulls decide only if no other does."""
+        cdef bint typed = self.typed
+        cdef list refused = []
+        cdef int op
+        for self.typed in (True, typed)[:2 - typed]:
+            refused = []
+            op = self.fitting_branch(branches, others, source, refused)
+            if op >= 0:
+                self.typed = typed
+                return op
+        if len(refused) == 1:       # the branch that a struct was meant for
+            raise refused[0]
+        return self.refuse("a branch of union of " + ", ".join([branches[i].kind for i in others]), source)
+
+    cdef int fitting_branch(self, list branches, list others, SourceType source, list refused) except -2:
+        """Compile the first branch that fits; -1 if none does, with the errors of records in ``refused``."""
+        cdef list path = list(self.path)
+        cdef int optional = self.optional
         for i in by_columns(branches, others, source):
             try:
                 return self.of_branch(branches, i, source)
             except EncodeError as error:
                 if branches[i].kind == "record" and source.load == LOAD_STRUCT:
                     refused.append(self.place(error))
-                self.path = list(path)
-        if len(refused) == 1:       # the branch that a struct was meant for
-            raise refused[0]
-        return self.refuse("a branch of union of " + ", ".join([branches[i].kind for i in others]), source)
+                self.path, self.optional = list(path), optional
+        return -1
 
     # Leaves
 

@@ -29,7 +29,7 @@ cdef int64_t datetime_micros(Node node, Writer* w, object value, bint local) exc
 cdef int check_subclass(Node node, object value) except -1:
     """Refuse what a subclass of datetime is and a timestamp is not: no value, or one finer than a microsecond."""
     if value != value:                  # pandas.NaT, which is a datetime of year 1
-        expected(node.label, value, "pass None for a missing timestamp")
+        expected(f"a datetime for {node.label}", value)
     if node.kind != NANOS and not node.truncates and getattr(value, "nanosecond", 0):
         raise EncodeError(f"{node.label} cannot hold the nanoseconds of {shorten(value)}", hint=TO_TRUNCATE)
     return 0
@@ -60,7 +60,7 @@ cdef int64_t zoned_micros(Node node, Writer* w, object value) except? -1:
     micros = micros_of(value) - ((<int64_t>offset.days) * DAY + (<int64_t>offset.seconds) * 1_000_000
                                  + <int64_t>offset.microseconds)
     if not FIRST_DAY * DAY <= micros < (LAST_DAY + 1) * DAY:
-        raise EncodeError(f"{node.label} {shorten(value)} is outside of the years 1 to 9999 in UTC")
+        raise EncodeError(f"{node.label} {shorten(value)} is outside of the years 1 to 9999 in UTC", hint=TO_NUMBERS)
     return micros
 
 
@@ -71,14 +71,15 @@ cdef int64_t raw_ticks(Node node, object value) except? -1:
         return expected(f"a datetime for {node.label}", value)
     number = as_long(value, node.label)
     if not FIRST_DAY * per_day <= number < (LAST_DAY + 1) * per_day:
-        raise EncodeError(f"{node.label} {number} is outside of the years 1 to 9999")
+        raise EncodeError(f"{node.label} {number} is outside of the years 1 to 9999", hint=TO_NUMBERS)
     return number
 
 
 cdef object datetime_of(Node node, int64_t number, object zone):
     cdef sns_moment m
     if unlikely(not moment_of(&m, number, node.micros)):
-        raise DecodeError(f"{node.label} {number} is outside of the years 1 to 9999 that datetime can hold")
+        raise DecodeError(f"{node.label} {number} is outside of the years 1 to 9999 that datetime can hold",
+                          hint=TO_NUMBERS)
     return sns_new_datetime(&m, zone)
 
 
@@ -114,14 +115,14 @@ cdef int write_date(Writer* w, object value) except -1:
         expected("date", value)
     days = as_long(value, "date")
     if not FIRST_DAY <= days <= LAST_DAY:
-        raise EncodeError(f"date {days} is outside of the years 1 to 9999")
+        raise EncodeError(f"date {days} is outside of the years 1 to 9999", hint=TO_NUMBERS)
     return put_long(w, days)
 
 
 cdef object date_of(int64_t days):
     cdef sns_moment m
     if unlikely(not sns_date_of_days(&m, days)):
-        raise DecodeError(f"date {days} is outside of the years 1 to 9999 that date can hold")
+        raise DecodeError(f"date {days} is outside of the years 1 to 9999 that date can hold", hint=TO_NUMBERS)
     return date_new(m.year, m.month, m.day)
 
 
@@ -138,14 +139,14 @@ cdef int write_time(Node node, Writer* w, object value) except -1:
         expected(f"a time for {node.label}", value)
     number = as_long(value, node.label)
     if not 0 <= number < DAY / node.micros:
-        raise EncodeError(f"{node.label} {number} is not a time of day")
+        raise EncodeError(f"{node.label} {number} is not a time of day", hint=TO_NUMBERS)
     return put_long(w, number)
 
 
 cdef object time_of(Node node, int64_t number):
     cdef int seconds
     if unlikely(not 0 <= number < DAY / node.micros):
-        raise DecodeError(f"{node.label} {number} is not a time of day")
+        raise DecodeError(f"{node.label} {number} is not a time of day", hint=TO_NUMBERS)
     number *= node.micros
     seconds = <int>(number / 1_000_000)
     return time_new(seconds / 3600, seconds / 60 % 60, seconds % 60, <int>(number % 1_000_000), None)

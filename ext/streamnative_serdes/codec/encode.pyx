@@ -55,7 +55,7 @@ cdef int write_value(PyObject* node, Writer* w, object value) except -1:
 
 
 cdef int expected(str what, object value, str hint=None) except -1:
-    raise EncodeError(f"expected {what}, got {described(value)}", hint=hint)
+    raise EncodeError(f"expected {what}, got {described(value)}", hint=hint_of(value, hint))
 
 
 # --- leaves -----------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ cdef enum:
 cdef int64_t DAY = 86_400_000_000               # microseconds
 cdef int64_t FIRST_DAY = -719_162               # 0001-01-01, in days since 1970-01-01
 cdef int64_t LAST_DAY = 2_932_896               # 9999-12-31
+cdef str TO_NUMBERS = "with avro.logical.types=false it is a number, as it is stored"
 
 # Type -> lower bound on the encoded size, in bytes.
 MINIMUM = {"null": 0, "boolean": 1, "int": 1, "long": 1, "float": 4, "double": 8, "bytes": 1, "string": 1}
