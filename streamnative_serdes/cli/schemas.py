@@ -23,7 +23,7 @@ from .output import say, show_json, show_raw, show_schema, show_table
 
 _NOT_SEEN: Final = (
     "schemas of topics that do not exist, since Pulsar lists topics only: a schema may be registered before its topic",
-    "topics that are not persistent, which have no schemas here",
+    "topics that are not persistent: each has the schemas of the persistent topic of the same name",
 )
 
 

@@ -29,7 +29,7 @@ from streamnative_serdes._formats.jackson.parsing import to_float as to_double
 from streamnative_serdes._formats.json_number import JsonNumber
 from streamnative_serdes.errors import DecodeError, EncodeError, SerdesError
 
-from .logical import Decimal, decimal_of, logical_of, to_bytes
+from .logical import Decimal, decimal_of, logical_of, rescaled, to_bytes
 from .schema import Schema, Type
 from .struct import Struct
 from .values import described, joined, make_checker
@@ -273,7 +273,7 @@ def _decimal_reader(schema: Schema) -> Read:
             number = decimal.Decimal(value)
         except decimal.InvalidOperation:
             raise not_decodable("a decimal", value) from None
-        return _as_decoded(lambda: decimal_of(scale, to_bytes(Decimal.unscaled(scale, number))))
+        return _as_decoded(lambda: decimal_of(scale, to_bytes(rescaled(scale, number))))
 
     return read
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -123,7 +124,7 @@ class Timestamp:
 class Decimal:
     """An unscaled integer in BYTES, big-endian two's complement; :class:`decimal.Decimal` in Python.
 
-    The parameter ``scale`` is the number of digits after the point. A decimal with fewer is the same number.
+    The parameter ``scale`` is the number of digits after the point, which each value has, as in Java.
     """
 
     LOGICAL_NAME: Final = f"{_PREFIX}Decimal"
@@ -157,18 +158,12 @@ class Decimal:
 
     @staticmethod
     def unscaled(scale: int, value: Any) -> int:
-        """The integer that stands for ``value``. Raises EncodeError unless it has at most ``scale`` digits there."""
-        if not isinstance(value, decimal.Decimal) or not value.is_finite():
-            raise _expected("a finite decimal.Decimal", value)
-        if not value:
-            return 0
-        # Before anything is computed: a large exponent would make a huge int.
-        if value.adjusted() + scale >= MAX_DECIMAL_BYTES * 2.4:
-            raise _expected(f"a decimal of at most {MAX_DECIMAL_BYTES} bytes", value)
-        try:
-            return int(value.scaleb(scale, _EXACT).to_integral_exact(context=_EXACT))
-        except decimal.Inexact:
-            raise _expected(f"a decimal with at most {scale} digits after the point", value) from None
+        """The integer that stands for ``value``. Raises EncodeError unless it has exactly this scale, as in Java."""
+        if isinstance(value, decimal.Decimal) and value.is_finite() and not value.same_quantum(_quantum(scale)):
+            error = _expected(f"a decimal of scale {scale}", value)
+            error.hint = f'value.quantize(Decimal("1e{-scale}")) has that scale'
+            raise error
+        return rescaled(scale, value)
 
     @staticmethod
     def from_logical(schema: Schema, value: Any) -> bytes:
@@ -177,6 +172,26 @@ class Decimal:
     @staticmethod
     def to_logical(schema: Schema, stored: bytes) -> decimal.Decimal:
         return decimal_of(Decimal.scale(schema), stored)
+
+
+@functools.lru_cache(maxsize=64)
+def _quantum(scale: int) -> decimal.Decimal:
+    return decimal.Decimal((0, (1,), -scale))
+
+
+def rescaled(scale: int, value: Any) -> int:
+    """The integer that stands for a decimal of any scale. Raises EncodeError if it has more digits after the point."""
+    if not isinstance(value, decimal.Decimal) or not value.is_finite():
+        raise _expected("a finite decimal.Decimal", value)
+    if not value:
+        return 0
+    # Before anything is computed: a large exponent would make a huge int.
+    if value.adjusted() + scale >= MAX_DECIMAL_BYTES * 2.4:
+        raise _expected(f"a decimal of at most {MAX_DECIMAL_BYTES} bytes", value)
+    try:
+        return int(value.scaleb(scale, _EXACT).to_integral_exact(context=_EXACT))
+    except decimal.Inexact:
+        raise _expected(f"a decimal with at most {scale} digits after the point", value) from None
 
 
 def decimal_of(scale: int, stored: bytes) -> decimal.Decimal:

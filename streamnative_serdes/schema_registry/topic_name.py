@@ -62,7 +62,7 @@ class TopicName:
             raise SerdesError(f"expected a topic name, got {topic!r:.80}", hint=_FORMS)
         scheme, mark, rest = topic.rpartition("://")
         if mark and scheme != "persistent":
-            raise SerdesError("only persistent topics have schemas", topic=topic, hint=_FORMS)
+            raise SerdesError("expected a persistent topic: Kafka clients see no others", topic=topic, hint=_FORMS)
         parts = rest.split("/")
         if len(parts) == 1 and not mark:
             parts = [tenant, namespace, rest]

@@ -54,7 +54,7 @@ GIVEN = Struct(
     ORDER,
     id=7,
     price=PythonDecimal("9.99"),
-    far=PythonDecimal(5000),
+    far=PythonDecimal("5E+3"),
     at=dt.datetime(2026, 11, 24, tzinfo=dt.UTC),
     lines=[Struct(LINE, item="a", count=127)],
     counts={-1: Struct(LINE, item="b", count=-128)},

@@ -206,7 +206,9 @@ def test_the_same_topic_name_in_two_namespaces_means_two_topics(
     consumer.close()
 
 
-def test_a_topic_that_is_not_persistent_has_schemas_too(pulsar_topic: PulsarTopic, pulsar_client: Client) -> None:
+def test_a_topic_that_is_not_persistent_has_schemas_too(
+    pulsar_topic: PulsarTopic, pulsar: Pulsar, pulsar_client: Client
+) -> None:
     name, schema = f"non-persistent://public/default/{pulsar_topic.name}", pulsar_schema(pulsar_topic.conf, FIRST)
     consumer = pulsar_client.subscribe(name, "now", schema=schema)
     producer = pulsar_client.create_producer(name, schema=schema)
@@ -214,6 +216,7 @@ def test_a_topic_that_is_not_persistent_has_schemas_too(pulsar_topic: PulsarTopi
     assert consumer.receive(PATIENCE_MS).value() == ADA
     for client in (producer, consumer):
         client.close()
+    assert pulsar.admin("GET", f"schemas/public/default/{pulsar_topic.name}/schema").json()["version"] == 0
 
 
 def test_a_listener_gets_values(mixed: PulsarTopic, pulsar_client: Client) -> None:
@@ -557,6 +560,8 @@ def test_a_null_is_told_from_an_empty_value_whichever_producer_sent_it(
     send_entries(pulsar, pulsar_topic.name, kop_entry(Record(None, b"k"), Record(None)), kop_entry(Record(b"", b"k")))
     found = messages(pulsar_client, pulsar_topic.name, pulsar_schema(pulsar_topic.conf, FIRST))
     assert [is_tombstone(message) for message in found] == [True, False, True, True, True, True, False]
+    # A null keeps the version of its producer's schema; Kafka producers write none.
+    assert [schema_version_of(message) for message in found] == [0, 0, 0, 0, None, None, None]
     *good, empty = found
     assert [message.value() for message in good] == [None, ADA, None, None, None, None]
     with pytest.raises(DecodeError, match="field name, byte 0: "):

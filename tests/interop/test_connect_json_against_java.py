@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from decimal import Decimal as PythonDecimal
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from connect_strategies import EDGES, changed, data, pairs, schemas
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from streamnative_serdes.connect import JsonConverter, Schema, SchemaProjector
+from streamnative_serdes.connect import Decimal, JsonConverter, Schema, SchemaProjector
 from streamnative_serdes.errors import EncodeError, SerdesError
 
 pytestmark = pytest.mark.usefixtures("java_connect")
@@ -144,6 +145,25 @@ def test_random_data_is_projected_or_refused_as_java_does(
                 SchemaProjector.project(schema, value, wanted)
         return
     assert comparable(described_value(wanted, SchemaProjector.project(schema, value, wanted))) == comparable(java)
+
+
+@pytest.mark.parametrize("text", ["1.50", "1.5", "1.500", "0", "0.00", "1E+2", "0E+1"])
+def test_a_decimal_of_another_scale_is_refused_as_java_does(java_connect: JavaConnect, text: str) -> None:
+    """By the converters: Java's Struct takes it, and so does its NUMERIC format, which looks at no scale."""
+    schema, value = Decimal.schema(2), PythonDecimal(text)
+    sign, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    unscaled = int("".join(map(str, digits)))
+    shown = {"DECIMAL": f"{-unscaled if sign else unscaled} {-exponent}"}
+    for convert in (java_connect.to_json, java_connect.to_avro):
+        try:
+            convert(described(schema), shown)
+        except RefusedError as error:
+            assert "mismatching scale" in str(error)
+            with pytest.raises(EncodeError, match="a decimal of scale 2"):
+                JsonConverter().from_connect_data("t", schema, value)
+        else:
+            assert JsonConverter().from_connect_data("t", schema, value) is not None
 
 
 def test_the_descriptions_of_the_oracle_are_read_back() -> None:

@@ -297,7 +297,7 @@ def test_a_number_of_too_many_digits_for_its_decimal_is_an_error(number: str, ne
     kind = SchemaBuilder.array(price).build() if nested else price
     schema = SchemaBuilder.struct().field("a", kind).build()
     right, wrong = (f"[{text}]" if nested else text for text in ("9999999", number))
-    value: Any = [PythonDecimal(0)] if nested else PythonDecimal(0)
+    value: Any = [PythonDecimal("0.00")] if nested else PythonDecimal("0.00")
     written = JsonConverter({"decimal.format": "NUMERIC"}).from_connect_data(TOPIC, schema, Struct(schema, a=value))
     start = (written or b"")[: (written or b"").index(b'"payload":')]
     messages: list[bytes | None] = [start + b'"payload":{"a":%s}}' % text.encode() for text in (right, wrong, right)]

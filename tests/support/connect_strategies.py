@@ -274,7 +274,7 @@ def _edges() -> dict[str, tuple[Schema, list[Any]]]:
                 2**63 - 1,
             ],
         ),
-        "Decimal": (Decimal.schema(2), [PythonDecimal("0.00"), PythonDecimal("-0.01"), PythonDecimal(10**19)]),
+        "Decimal": (Decimal.schema(2), [PythonDecimal("0.00"), PythonDecimal("-0.01"), PythonDecimal(f"{10**19}.00")]),
         "Decimal of a negative scale": (Decimal.schema(-3), [PythonDecimal("1E+3"), PythonDecimal("-5E+3")]),
         "Enum": (Enum.schema("n.E", ["A", "B"]), ["A", "B"]),
         "array": (SchemaBuilder.array(Schema(Type.INT64)).build(), [[], [1, -(2**63)]]),

@@ -124,7 +124,7 @@ EDGES = [
     (Timestamp.schema(), 2**63 - 1),
     (Decimal.schema(2), PythonDecimal("-0.01")),
     (Decimal.schema(0), PythonDecimal(10**70)),
-    (Decimal.schema(-2), PythonDecimal(1200)),
+    (Decimal.schema(-2), PythonDecimal("12E+2")),
     (Decimal.schema(70), PythonDecimal("1e-70")),
     (INT8, -128),
     (INT16, 32767),

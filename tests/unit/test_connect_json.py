@@ -152,7 +152,7 @@ def test_a_tombstone_is_written_and_read_as_none() -> None:
 
 def test_decimals_are_written_in_one_form_and_read_in_both() -> None:
     schema = Decimal.schema(2)
-    text = written(schema, PythonDecimal("1.5"), decimal_format="numeric")
+    text = written(schema, PythonDecimal("1.50"), decimal_format="numeric")
     assert text.endswith('"payload":1.50}')
     for config in ({}, {"decimal_format": "NUMERIC"}):
         for payload in ("1.50", "1.5", '"AJY="', "150e-2"):

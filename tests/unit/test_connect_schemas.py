@@ -150,8 +150,30 @@ def test_a_record_has_a_default_of_its_own_schema() -> None:
 def test_a_decimal_has_a_default() -> None:
     schema = Decimal.schema(2, default=PythonDecimal("1.50"))
     assert Struct(sample().field("price", schema).build())["price"] == PythonDecimal("1.50")
-    with pytest.raises(SchemaError, match="at most 2 digits after the point"):
-        Decimal.schema(2, default=PythonDecimal("1.505"))
+    for text in ("1.505", "1.5", "1", "0"):
+        with pytest.raises(SchemaError, match="a decimal of scale 2"):
+            Decimal.schema(2, default=PythonDecimal(text))
+
+
+@pytest.mark.parametrize("text", ["1.5", "1.500", "0", "1E+2"])
+def test_a_decimal_of_another_scale_is_refused_by_structs_builders_and_lists(text: str) -> None:
+    price, value = Decimal.schema(2), PythonDecimal(text)
+    refused = pytest.raises((EncodeError, SchemaError), match="a decimal of scale 2, got Decimal")
+    with refused as caught:
+        Struct(sample().field("price", price).build(), price=value)
+    assert caught.value.path == "price"
+    assert caught.value.hint == 'value.quantize(Decimal("1e-2")) has that scale'
+    for refuse in (
+        lambda: sample().field("price", price, default=value),
+        lambda: SchemaBuilder.bytes().name(Decimal.LOGICAL_NAME).parameter("scale", "2").default(value).build(),
+        lambda: validate(SchemaBuilder.array(price).build(), [value]),
+        lambda: validate(SchemaBuilder.map(STRING, price).build(), {"a": value}),
+        lambda: Decimal.from_logical(price, value),
+    ):
+        with pytest.raises((EncodeError, SchemaError), match="a decimal of scale 2, got Decimal"):
+            refuse()
+    quantized = value.quantize(PythonDecimal("1e-2"))
+    assert Struct(sample().field("price", price).build(), price=quantized)["price"] == value
 
 
 def test_an_optional_enum_takes_none_and_its_symbols_only() -> None:
@@ -222,9 +244,9 @@ def test_a_schema_cannot_be_changed() -> None:
 def test_a_schema_can_be_pickled() -> None:
     schema = sample().field("a", Decimal.schema(2)).field("b", OPTIONAL_STRING).build().replaced(parameters={"x": "y"})
     hash(schema)
-    validate(schema, Struct(schema, a=PythonDecimal(1)))
+    validate(schema, Struct(schema, a=PythonDecimal("1.00")))
     assert pickle.loads(pickle.dumps(schema)) == schema
-    value = Struct(schema, a=PythonDecimal(1))
+    value = Struct(schema, a=PythonDecimal("1.00"))
     assert pickle.loads(pickle.dumps(value)) == value
 
 
@@ -262,8 +284,8 @@ def test_versions_are_ordered_as_ints_or_as_texts() -> None:
         (Decimal.schema(2), PythonDecimal("1.50"), b"\x00\x96"),
         (Decimal.schema(0), PythonDecimal(-128), b"\x80"),
         (Decimal.schema(0), PythonDecimal(128), b"\x00\x80"),
-        (Decimal.schema(-2), PythonDecimal(300), b"\x03"),
-        (Decimal.schema(2), PythonDecimal(0), b"\x00"),
+        (Decimal.schema(-2), PythonDecimal("3E+2"), b"\x03"),
+        (Decimal.schema(2), PythonDecimal("0.00"), b"\x00"),
     ],
 )
 def test_logical_values_are_stored_as_in_java_and_come_back(schema: Schema, value: Any, stored: Any) -> None:
@@ -289,8 +311,8 @@ def test_logical_values_are_stored_as_in_java_and_come_back(schema: Schema, valu
         (Timestamp.schema(), 2**63, "expected a datetime.datetime"),
         (Decimal.schema(2), 1.5, "expected a finite decimal.Decimal"),
         (Decimal.schema(2), PythonDecimal("NaN"), "expected a finite decimal.Decimal"),
-        (Decimal.schema(2), PythonDecimal("0.001"), "at most 2 digits after the point"),
-        (Decimal.schema(2), PythonDecimal("1e999999999"), "a decimal of at most 4096 bytes"),
+        (Decimal.schema(2), PythonDecimal("0.001"), "a decimal of scale 2"),
+        (Decimal.schema(2), PythonDecimal("1e999999999"), "a decimal of scale 2"),
     ],
 )
 def test_values_that_a_logical_type_cannot_hold_are_refused(schema: Schema, value: Any, message: str) -> None:

@@ -38,7 +38,7 @@ PAIR = KeyValueSchema("string", "string", "SEPARATED")
 MISTAKES = {
     "": "expected a topic name, got ''",
     "a/b": "invalid topic name",
-    "non-persistent://public/default/users": "only persistent topics have schemas",
+    "non-persistent://public/default/users": "expected a persistent topic: Kafka clients see no others",
 }
 
 

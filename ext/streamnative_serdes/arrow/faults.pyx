@@ -135,7 +135,7 @@ cdef object bad_text(bytes data):
 
 
 cdef str to_numbers(str label):
-    """The hint for a number that is no date or time; Pulsar's own types, in capitals, have none."""
+    """The hint for a number beyond dates and times. Pulsar's own types, in capitals, get no hint."""
     return None if label.isupper() else TO_NUMBERS
 
 

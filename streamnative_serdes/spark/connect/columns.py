@@ -8,7 +8,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from streamnative_serdes.connect import Date, Decimal, Schema, Struct, Time, Timestamp, Type
-from streamnative_serdes.connect.logical import logical_of
+from streamnative_serdes.connect.logical import logical_of, rescaled
 from streamnative_serdes.connect.values import joined
 from streamnative_serdes.errors import DecodeError
 
@@ -92,7 +92,7 @@ def _micros(value: Any) -> int:
 
 
 def _bounded(value: Any, scale: int, digits: int) -> Any:
-    if abs(Decimal.unscaled(max(scale, 0), value)) >= 10**digits:
+    if abs(rescaled(max(scale, 0), value)) >= 10**digits:
         raise DecodeError(f"expected a decimal of at most {digits} digits, got {value!s:.80}")
     return value
 

@@ -12,7 +12,7 @@ from typing import Any
 from pyspark.sql import Row
 
 from streamnative_serdes.connect import Date, Decimal, Schema, Struct, Time, Timestamp, Type
-from streamnative_serdes.connect.logical import logical_of
+from streamnative_serdes.connect.logical import decimal_of, logical_of, rescaled, to_bytes
 from streamnative_serdes.connect.values import joined
 from streamnative_serdes.errors import EncodeError
 
@@ -63,7 +63,8 @@ def from_row(schema: Schema, value: Any) -> Any:
     if logical is Time and type(value) is int:
         return Time.to_logical(schema, value)
     if logical is Decimal:
-        return Decimal.to_logical(schema, Decimal.from_logical(schema, value))
+        scale = Decimal.scale(schema)
+        return decimal_of(scale, to_bytes(rescaled(scale, value)))
     return bytes(value) if isinstance(value, bytearray) else value
 
 
