@@ -94,6 +94,15 @@ def test_schemas_evolve_and_the_policy_for_the_readers_schema_holds(pulsar_topic
     assert [(dict(each.value), each.schema.version) for each in found] == [({"a": 1, "b": "new"}, 1)] * 2  # type: ignore[union-attr]
 
 
+def test_an_optional_row_is_written_and_deleted(pulsar_topic: PulsarTopic) -> None:
+    """As Debezium's ExtractNewRecordState makes them."""
+    row = SchemaBuilder.struct("shop.Row").field("id", INT64).field("name", STRING).optional().build()
+    converter = AvroConverter(pulsar_topic.conf)
+    message = converter.from_connect_data(pulsar_topic.name, row, Struct(row, id=1, name="Ada"))
+    assert dict(converter.to_connect_data(pulsar_topic.name, message).value) == {"id": 1, "name": "Ada"}
+    assert converter.from_connect_data(pulsar_topic.name, row, None) is None
+
+
 CORNERS: list[tuple[str, Schema | None, Any]] = [
     ("without-schema", None, {"a": [1, None, "x"]}),
     (

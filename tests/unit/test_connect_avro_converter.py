@@ -475,6 +475,38 @@ def test_a_union_with_a_default_is_filled_in_for_older_messages(conf: dict[str, 
     assert (found.value["a"], dict(found.value["u"])) == (1, {"string": "none"})
 
 
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        (SchemaBuilder.struct("shop.Row").field("id", INT32).optional().build(), {"id": 1}),
+        (SchemaBuilder.string().optional().build(), "x"),
+        (SchemaBuilder.string().optional().default("y").build(), "x"),
+        (Date.schema(optional=True), dt.date(2020, 2, 29)),
+        (Decimal.schema(2, optional=True), PythonDecimal("1.50")),
+        (SchemaBuilder.array(STRING).optional().build(), ["x"]),
+        (SchemaBuilder.map(STRING, INT32).optional().build(), {"a": 1}),
+        (SchemaBuilder.map(INT32, INT32).optional().build(), {1: 2}),
+    ],
+    ids=lambda part: part.type.value if isinstance(part, Schema) else "",
+)
+def test_of_an_optional_schema_the_type_beside_null_is_registered(
+    conf: dict[str, Any], schema: Schema, value: Any
+) -> None:
+    """Pulsar refuses unions at the root; Debezium's unwrapped rows have such schemas."""
+    converter = AvroConverter(conf)
+    given = Struct(schema, value) if schema.fields else value
+    message = converter.from_connect_data("t", schema, given)
+    found = converter.to_connect_data("t", message)
+    assert found.schema is not None
+    assert (found.schema.type, found.schema.optional) == (schema.type, False)
+    assert found.value == (Struct(found.schema, value) if schema.fields else value)
+    assert converter.from_connect_data("t", schema, None) is None
+    assert converter.to_connect_data("t", None) == (None, None)
+    required = schema.replaced(optional=False)
+    given = Struct(required, value) if schema.fields else value
+    assert converter.from_connect_data("t", required, given) == message  # it is the same schema
+
+
 @pytest.mark.filterwarnings("ignore:the namespace .* is refused by Avro 1.12")
 @pytest.mark.parametrize("name", ["my-server.shop.customers.Value", "1.R", "a..R", "größe.R"])
 @pytest.mark.parametrize("scrub", [False, True])

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final, NamedTuple, Self
 
+from streamnative_serdes._config import CONFLUENT
 from streamnative_serdes.connect.converter import Converter
 from streamnative_serdes.connect.schema import Schema
 from streamnative_serdes.connect.struct import Struct
@@ -13,6 +14,7 @@ from streamnative_serdes.connect.values import SchemaAndValue
 from streamnative_serdes.errors import ConfigError, EncodeError
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
+from .names import is_union
 from .options import AvroOptions
 from .policies import ConnectDeserializer, LenientSerializer
 from .to_schema import avro_schema
@@ -20,6 +22,11 @@ from .writing import Convert, converter_of, datum_of, is_direct
 
 _NULL: Final = SchemaAndValue(None, None)
 _NO_SCHEMA: Final = object()
+
+
+def _beside_null(schema: Schema) -> Schema:
+    """What is registered of a schema: Pulsar's registry takes no union at the root, and null is a tombstone."""
+    return schema.replaced(optional=False) if schema.optional and not is_union(schema) else schema
 
 
 class _Written(NamedTuple):
@@ -148,7 +155,8 @@ class AvroConverter(Converter):
         return found
 
     def _make(self, config: Mapping[str, Any], schema: Schema | None) -> _Written:
-        translated = avro_schema(schema, self._options)
+        root = schema if schema is None or config.get("framing") == CONFLUENT else _beside_null(schema)
+        translated = avro_schema(root, self._options)
         kind = KafkaAvroSerializer if translated.exact else LenientSerializer
 
         def serializer(**more: Any) -> KafkaAvroSerializer:
@@ -156,9 +164,9 @@ class AvroConverter(Converter):
             return made.configure({**config, **more})
 
         exact = serializer(**{"avro.logical.types": False})
-        if schema is None:
+        if schema is None or root is None:
             return _Written(schema, exact, None, None)
-        convert = converter_of(schema, self._options, translated)
+        convert = converter_of(root, self._options, translated)
         direct = serializer(**{"avro.logical.types": True}) if self._is_direct(schema, translated.filled) else None
         return _Written(schema, exact, convert, direct)
 
