@@ -204,7 +204,7 @@ def test_errors_of_bare_keys_name_the_topic_and_no_version(bare: dict[str, Any])
 def test_the_error_of_a_value_beside_bare_keys_says_what_its_bytes_look_like(bare: dict[str, Any]) -> None:
     KafkaAvroSerializer(bare, VALUE).warm_up(TOPIC)
     with pytest.raises(
-        DecodeError, match=r"hint: the message may come from Confluent.s serializer \(0x00, schema id 7\)"
+        DecodeError, match=r"hint: the message begins like those of Confluent.s serializer \(0x00, schema id 7\)"
     ):
         KafkaAvroDeserializer(bare)(prefixed(7, b"\x02"), AS_VALUE)
 
