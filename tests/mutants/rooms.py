@@ -89,8 +89,8 @@ ROOMS = (
     Room(
         "converters",
         (f"{EXT}/_records.*", f"{EXT}/records/*", f"{PACKAGE}/converters/*"),
-        (*units("converters", "kafka_entries", "entry_conversion", "java_entries", "segments", "java_sets", "kop_formats",
-                "cli_convert"), "tests/adversity/test_hostile_dumps.py"),
+        (*units("converters", "kafka_entries", "entry_conversion", "java_entries", "segments", "java_sets",
+                "kop_formats", "cli_convert"), "tests/adversity/test_hostile_dumps.py"),
         (*ALL_UNITS, "tests/property/test_entries.py", "tests/adversity/test_hostile_entries.py",
          "tests/adversity/test_hostile_segments.py"),
         0, 7,

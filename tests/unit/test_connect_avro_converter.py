@@ -113,6 +113,15 @@ def test_data_without_a_schema_that_contains_itself_is_an_error(converter: AvroC
         converter.from_connect_data("any", None, value)
 
 
+def test_data_without_a_schema_may_have_100_levels_and_no_more(converter: AvroConverter) -> None:
+    value: Any = 1
+    for _ in range(100):
+        value = [value]
+    assert converter.to_connect_data("any", converter.from_connect_data("any", None, value)).value == value
+    with pytest.raises(EncodeError, match="deeper than 100 levels"):
+        converter.from_connect_data("any", None, [value])
+
+
 # --- values that go to the codec as they are, and those that do not ---------------------------------------------------
 
 EDGES = [

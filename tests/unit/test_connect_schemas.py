@@ -189,6 +189,9 @@ def test_enums_of_confluent_and_debezium_are_known_by_their_parameters() -> None
     avro = {"io.confluent.connect.avro.Enum": "Suit", "io.confluent.connect.avro.Enum.B": "1",
             "io.confluent.connect.avro.Enum.A": "0"}  # fmt: skip
     assert Enum.symbols(Schema(Type.STRING, parameters=avro)) == {"A": 0, "B": 1}
+    numbers = {"B": "2147483647", "C": "2147483648"}  # the largest, and none
+    largest = avro | {f"io.confluent.connect.avro.Enum.{symbol}": number for symbol, number in numbers.items()}
+    assert Enum.symbols(Schema(Type.STRING, parameters=largest)) == {"A": 0, "C": 2, "B": 2**31 - 1}
     older = {"io.confluent.connect.avro.Enum": "Suit", "io.confluent.connect.avro.Enum.B": "B"}
     assert Enum.symbols(Schema(Type.STRING, parameters=older)) == {"B": 0}
     debezium = Schema(Type.STRING, name="io.debezium.data.Enum", parameters={"allowed": "a,b"})

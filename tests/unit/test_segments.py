@@ -302,6 +302,14 @@ def test_a_damaged_batch_is_an_error_with_its_byte_in_the_file(tmp_path: Path) -
         assert caught.value.offset == len(first) + 61 + 3
 
 
+@pytest.mark.parametrize("length", [-1, 0, 13])
+def test_a_batch_that_is_too_short_is_an_error_with_the_byte_of_its_length(length: int) -> None:
+    first = kb.batch(Rec(b""))
+    with pytest.raises(DecodeError, match=f"expected a length from 14 bytes, got {length}") as caught:
+        offsets_of(first + struct.pack(">qi", 1, length) + bytes(100))
+    assert caught.value.offset == len(first) + 8
+
+
 def test_a_batch_beyond_the_declared_size_is_not_read() -> None:
     with pytest.raises(DecodeError, match=r"expected at most 1061 bytes, got .*max_batch_size") as caught:
         offsets_of(kb.batch(Rec(b"")) + kb.batch(Rec(bytes(1000)), base=1), max_batch_size=1000)
