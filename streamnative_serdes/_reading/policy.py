@@ -194,10 +194,11 @@ class ReadPolicy:
             return None, 0.0
 
     def _unframed(self, topic: str) -> DecodeError:
-        what, hint = "a message", "add headerless to framings to read bare Avro"
+        what, hint = "message", "add headerless to framings to read bare Avro"
         if self.is_key:
-            what, hint = "a key", hint if self._bare_keys is not None else "key.schema reads bare keys"
-        return DecodeError(f"expected {what} with one of the framings {self.signs.expected}", topic=topic, hint=hint)
+            what, hint = "key", "bare keys need key.schema, and headerless in framings"
+        expected = f"expected a {what} with one of the framings {self.signs.expected}"
+        return DecodeError(expected if self.signs.expected else "framings has none for keys", topic=topic, hint=hint)
 
     def by_sign(self, topic: str, key: int, *, anyway: bool = False) -> tuple[Known | None, float]:
         """As :meth:`known`, for a schema of the second registry, whose ids never change their meaning.
@@ -514,7 +515,7 @@ class ReadPolicy:
         return SerializationContext(topic, MessageField.KEY if self.is_key else MessageField.VALUE, headers)
 
     def has_keys(self, topic: str) -> bool:
-        """Whether keys are read by :meth:`for_keys`: those of KEY_VALUE topics are.
+        """Whether keys are read by :meth:`for_keys`: those of KEY_VALUE topics are, and of all that the options allow.
 
         Raises:
             SchemaRegistryError: the registry cannot be asked.

@@ -11,6 +11,7 @@ from streamnative_serdes._lifecycle import refuse_no_topic
 from streamnative_serdes._topics.parts import parts_of
 from streamnative_serdes.errors import BatchTooLargeError, ConfigError, EncodeError, SerdesError
 
+from .pairs import codec_of_values
 from .policy import WritePolicy
 
 if TYPE_CHECKING:
@@ -88,11 +89,9 @@ def _bound_first(
         framed = other.halves is not None and policy.conf["key.value.framing"] == config.VALUE
         return BatchWriter(_typed_writer(policy, other), header.pack(other.version) if framed else b"", other.version)
     bound = policy.bind(serdes, topic, None, None)
-    codec = bound.codec if bound.pair is None else bound.pair.value.codec
-    assert codec is not None
     assert bound.header is not None
     version = bound.version if len(bound.header) == header.SIZE else None  # an id is not a version
-    return BatchWriter(_writer(policy, codec.schema, make), bound.header, version)
+    return BatchWriter(_writer(policy, codec_of_values(bound).schema, make), bound.header, version)
 
 
 def _writer(policy: WritePolicy, schema: Schema, make: type[ColumnWriter]) -> ColumnWriter | TypedColumnWriter:

@@ -10,6 +10,7 @@ from streamnative_serdes import _call_path, header
 from streamnative_serdes import _config as config
 from streamnative_serdes._formats.key_value import info_of
 from streamnative_serdes._topics.known import Halves, Known
+from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, EncodeError
 from streamnative_serdes.key_value import INLINE, KeyValue, KeyValueSchema
 
@@ -97,6 +98,13 @@ def bound_pair(
     framed = not is_key and conf["key.value.framing"] == config.VALUE
     both = _call_path.Pair(pair.key if inline else None, half, KeyValue)
     return _call_path.Bound(topic, key, version, header.pack(version) if framed else b"", None, lifetime, both)
+
+
+def codec_of_values(bound: _call_path.Bound) -> Codec:
+    """What writes the values of a topic that is not of type KEY_VALUE, also where keys are written beside them."""
+    codec = bound.codec if bound.pair is None else bound.pair.value.codec
+    assert codec is not None
+    return codec
 
 
 def _alone(half: _call_path.Half, this: str, other: str) -> _call_path.Half:

@@ -192,7 +192,7 @@ class WritePolicy:
         return bound_pair(topic, key, pair, version, self.conf, is_key=self.is_key, lifetime=lifetime)
 
     def has_keys(self, topic: str) -> bool:
-        """Whether keys are written by :meth:`for_keys`: those of KEY_VALUE topics always are, once the topic is one.
+        """Whether keys are written by :meth:`for_keys`: those of a topic that is of type KEY_VALUE or will be are.
 
         Raises:
             SchemaRegistryError: the registry cannot be asked.

@@ -16,6 +16,7 @@ from streamnative_serdes._lifecycle import policy_of
 from streamnative_serdes._schema import MISSING, Array, AvroType, Map, Record, Schema, Union
 from streamnative_serdes._schema.unmatched import unmatched
 from streamnative_serdes._topics.parts import parts_of
+from streamnative_serdes._writing.pairs import codec_of_values
 from streamnative_serdes._writing.policy import WritePolicy
 from streamnative_serdes._writing.typed import known_of
 from streamnative_serdes.errors import ConfigError, EncodeError
@@ -75,8 +76,7 @@ class TopicWriter:
             self._parts = parts_of(other, schema_limits(policy.conf), options, to_write=True)
             return other.version
         bound = policy.bind(self._serializer, self._topic, None, None)
-        assert bound.codec is not None
-        self._schema = bound.codec.schema
+        self._schema = codec_of_values(bound).schema
         return bound.version
 
     @property

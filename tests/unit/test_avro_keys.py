@@ -400,16 +400,23 @@ def test_without_key_schema_a_bare_key_is_an_error_that_names_it(
             deserializer(b"\x02", AS_KEY)
         assert str(failed.value) == (
             "topic orders: expected a key with one of the framings confluent, confluent-header "
-            "(hint: key.schema reads bare keys)"
+            "(hint: bare keys need key.schema, and headerless in framings)"
         )
         with pytest.raises(SchemaNotFoundError, match="the second registry does not have schema id 7"):
             deserializer(prefixed(7, b"\x02"), AS_KEY)
     by_header = KafkaAvroDeserializer({**both, "framings": "snip42,confluent-header,headerless"}, is_key=is_key)
-    with pytest.raises(DecodeError, match=r"framings confluent-header \(hint: key\.schema reads bare keys"):
+    with pytest.raises(DecodeError, match=r"framings confluent-header \(hint: bare keys need key\.schema"):
         by_header(b"\x02", AS_KEY)
     strict = KafkaAvroDeserializer({**both, "framings": "snip42,confluent", "key.schema": KEY}, is_key=is_key)
-    with pytest.raises(DecodeError, match=r"framings confluent \(hint: add headerless to framings to read bare Avro\)"):
+    with pytest.raises(
+        DecodeError, match=r"framings confluent \(hint: bare keys need key\.schema, and headerless in framings\)"
+    ):
         strict(b"\x02", AS_KEY)
+    none = {**conf, "framings": "snip42", "key.schema": KEY}
+    with pytest.raises(
+        DecodeError, match=r"framings has none for keys \(hint: bare keys need key\.schema, and headerless"
+    ):
+        KafkaAvroDeserializer(none, is_key=is_key)(b"\x02", AS_KEY)
 
 
 @pytest.mark.parametrize("is_key", [True, False])
@@ -528,3 +535,16 @@ def test_batches_of_keys_are_written(bare: dict[str, Any], old: dict[str, Any], 
     assert values == [FIRST + b"\x02"]
     with pytest.raises(ConfigError, match="one by one"):
         KafkaAvroDeserializer(bare, is_key=True).deserialize_batch(TOPIC, [b"\x02"])
+
+
+def test_key_schema_changes_nothing_for_columns_of_values(bare: dict[str, Any]) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pytest.importorskip("pyspark")
+    from streamnative_serdes.spark.encoding import TopicWriter
+
+    rows = pa.record_batch({"total": [1]})
+    assert TopicWriter(TOPIC, bare, VALUE).write(rows).to_pylist() == [FIRST + b"\x02"]
+    assert KafkaAvroDeserializer(bare).deserialize_batch(TOPIC, [FIRST + b"\x02", b"\x04"]).to_pylist() == [
+        {"total": 1},
+        {"total": 2},
+    ]
