@@ -235,6 +235,8 @@ class MessageDecoder:
 
     def _signed(self) -> int:
         """How many messages a schema of the second registry has read so far."""
+        if self._policy.confluent is None:
+            return 0
         counts = self._deserializer.stats()
         return counts.get("confluent", 0) + counts.get("confluent_header", 0)
 
