@@ -210,6 +210,38 @@ def test_a_partition_that_was_added_begins_at_its_first_message_and_what_it_has_
     assert [each.value for each in found] == [Range("t", 1, 3, 4)]
 
 
+@pytest.mark.parametrize("first", [1, 3])
+def test_a_partition_that_was_added_and_has_lost_messages_is_limited_as_the_others(
+    client: dict[str, str], monkeypatch: pytest.MonkeyPatch, first: int
+) -> None:
+    """The first offset counts, not 0: with one, an end of 3 would be before it."""
+    monkeypatch.setattr(Brokers, "earliest", lambda _, places: dict.fromkeys(places, first))
+    start = {"t": {"0": 10}}
+    for limit, end in ((None, 4), (Limit(1), first + 1)):
+        reader = stream(client, failOnDataLoss="false")
+        found = reader.latestOffset(start, *([] if limit is None else [limit]))
+        assert topics(found) == {"t": {"0": 10, "1": end}}
+        with pytest.raises(OffsetOutOfRangeError, match=f"starts at {first} instead of 0"):
+            stream(client).partitions(start, found)
+        ranges: Any = reader.partitions(start, found)
+        assert [each.value for each in ranges] == [Range("t", 1, first, end)]
+
+
+def test_an_assigned_partition_that_the_topic_does_not_have_any_more_is_gone(
+    client: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {name: value for name, value in client.items() if name != "subscribe"}
+    at_once = {**given, "fetchOffset.retryIntervalMs": "0", "assign": '{"t": [0, 1]}'}
+    start = {"t": {"0": 10, "1": 4}}
+    own = Brokers.existing
+    for there in (1, 0):  # partition 1 is the first one that is not there, then the second
+        monkeypatch.setattr(Brokers, "existing", lambda _, there=there: {"t": there} if there else {"u": 1})
+        with pytest.raises(OffsetOutOfRangeError, match=f"partition {there} no longer exists"):
+            stream(at_once).latestOffset(start, ReadAllAvailable())
+    monkeypatch.setattr(Brokers, "existing", own)
+    assert stream(at_once).latestOffset(start, ReadAllAvailable()) == start
+
+
 @pytest.mark.skipif(not HAS_LIMITS, reason="PySpark has limits of a batch from 4.2 on")
 def test_the_limit_is_told_to_spark(client: dict[str, str]) -> None:
     for options, expected in (

@@ -19,6 +19,7 @@ from streamnative_serdes.spark.datasource.writing.sink_messages import MessageBa
 from streamnative_serdes.spark.datasource.writing.transactions import TRANSACTION_MS, Rows
 from streamnative_serdes.spark.outbox import ANY_PARTITION, NOW
 from streamnative_serdes.spark.sending import Sending
+from streamnative_serdes.spark.writes import ROW_HEADER, Write
 
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 MILLISECOND = dt.datetime(1970, 1, 1, 0, 0, 0, 1000, dt.UTC)
@@ -46,8 +47,8 @@ def batch(**columns: pa.Array) -> pa.RecordBatch:
 
 def test_partitions_that_are_null_are_chosen_by_the_key_and_negative_ones_are_refused_beside_them() -> None:
     messages, out = sender("partition")
-    messages.send(batch(value=pa.array([b"a", b"b"]), partition=pa.array([None, 3], pa.int32())))
-    assert [each[3] for each in out.sent] == [ANY_PARTITION, 3]
+    messages.send(batch(value=pa.array([b"a", b"b"]), partition=pa.array([None, 0], pa.int32())))
+    assert [each[3] for each in out.sent] == [ANY_PARTITION, 0]
     wrong = batch(value=pa.array([b"a", b"b", b"c"]), partition=pa.array([None, 0, -1], pa.int32()))
     with pytest.raises(EncodeError, match=r"expected a partition from 0 on, got -1 \(row 4 of partition 0\)"):
         messages.send(wrong)  # its third row is the fifth of the task
@@ -69,9 +70,21 @@ def test_each_header_of_a_row_has_a_name() -> None:
     good = [[{"key": "a", "value": b"1"}, {"key": "b", "value": None}], None]
     messages.send(batch(value=pa.array([b"a", b"b"]), headers=pa.array(good, HEADERS)))
     assert [each[2] for each in out.sent] == [[("a", b"1"), ("b", None)], None]
+    messages.send(batch(value=pa.array([b"c", b"d"]), headers=pa.array([[None, good[0][1], None], []], HEADERS)))
+    assert [each[2] for each in out.sent][2:] == [[("b", None)], []]
     bad = [[{"key": "a", "value": b"1"}, {"key": None, "value": b"2"}]]
     with pytest.raises(EncodeError, match="expected a header's key of type string, got null"):
         messages.send(batch(value=pa.array([b"a"]), headers=pa.array(bad, HEADERS)))
+
+
+def test_rows_with_other_parts_are_numbered_over_all_batches_of_a_task() -> None:
+    out: Any = Out()
+    write = Write("query", 7, 0)
+    messages = MessageBatches(SinkColumns({"value": 0, "partition": 1}), Sending("t", {}, write, 5), out)
+    for values in ([b"a", b"b"], [b"c"]):
+        messages.send(batch(value=pa.array(values), partition=pa.array([0] * len(values), pa.int32())))
+    common = list(write.headers())
+    assert [each[2] for each in out.sent] == [[*common, (ROW_HEADER, number)] for number in (b"0", b"1", b"2")]
 
 
 def test_each_row_has_a_topic() -> None:

@@ -269,7 +269,10 @@ def test_a_topic_that_a_batch_was_planned_without_and_that_stays_missing_is_an_e
         batches(start, without)(pattern(client))
     reader = pattern(client, failOnDataLoss="false")
     assert batches(start, without)(reader) == []
+    asked = reader._brokers.calls
+    monkeypatch.setattr(Brokers, "existing", lambda _: asked.update(existing=1) or {"other": 1})
     waiting = reader.latestOffset()
+    assert asked["existing"] == 1  # that it is gone was said: it is not asked for again
     assert waiting["topics"] == start
     assert batches(without, waiting)(reader) == batches(without, waiting)(pattern(client, failOnDataLoss="false")) == []
     monkeypatch.setattr(Brokers, "existing", own)
