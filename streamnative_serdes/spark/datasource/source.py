@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 READING: Final = frozenset(name.lower() for name in names.READING if name not in names.WRITING)
 _SPARKS: Final = frozenset(name.lower() for name in names.SPARKS)
+_OF_TABLES: Final = "option."  # PySpark 4.3 gives the options of CREATE TABLE twice: with this, and without
 
 
 class Source:
@@ -38,6 +39,8 @@ class Source:
         Raises:
             SerdesError: an option is invalid, or with ``decode``, the registry refuses or cannot be reached.
         """
+        if any(name.lower().startswith(_OF_TABLES) for name in self._given):
+            raise _without_options("a table would be of no use")
         if not self._reads():
             from .writing.writers import columns_to_write
 
@@ -77,10 +80,7 @@ class Source:
         from .reading.columns import plan
 
         if not {name.lower() for name in self._given} - _SPARKS:
-            raise ConfigError(
-                "no option has arrived: Spark drops those of CREATE TABLE ... USING and of saveAsTable",
-                hint=f"CREATE TEMPORARY VIEW ... USING `{names.FORMAT}` OPTIONS (...) keeps them",
-            )
+            raise _without_options("no option has arrived")
         if self._plan is None:
             self._plan = plan(self._given)
         return self._plan
@@ -95,3 +95,10 @@ class Source:
                 hint="leave out .schema(...); columns=... chooses fields, and reader.schema the schema",
             )
         return planned
+
+
+def _without_options(what: str) -> ConfigError:
+    return ConfigError(
+        f"{what}: Spark drops the options of CREATE TABLE ... USING and of saveAsTable before the table is used",
+        hint=f"CREATE TEMPORARY VIEW ... USING `{names.FORMAT}` OPTIONS (...) keeps them",
+    )

@@ -181,6 +181,14 @@ def test_a_table_that_lost_its_options_in_spark_is_an_error_that_names_the_view(
             source.stream_reader(KAFKA_COLUMNS)
 
 
+def test_the_options_of_create_table_are_recognized_by_their_second_names() -> None:
+    """As PySpark 4.3 passes them."""
+    twice = {name: value for key, value in KAFKA.items() for name, value in ((key, value), (f"option.{key}", value))}
+    for given in (twice, {**twice, "topic": "t", "option.topic": "t"}):
+        with pytest.raises(ConfigError, match=r"CREATE TABLE \.\.\. USING.*CREATE TEMPORARY VIEW"):
+            Source({**given, "provider": "streamnative-kafka", "owner": "ada"}).schema()
+
+
 def test_a_schema_of_the_users_own_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"cannot be chosen with schema\(\.\.\.\)"):
         Source(KAFKA).reader(T.StructType([T.StructField("id", T.IntegerType())]))

@@ -269,6 +269,23 @@ def test_a_table_that_has_lost_its_options_is_an_error_that_says_so(
     spark.sql("DROP TABLE a_table")
 
 
+@pytest.mark.parametrize("use", [{"topic": "view"}, {"subscribe": "view"}, {"topic": "view", "subscribe": "view"}])
+def test_a_table_without_named_columns_is_refused_where_it_is_made_or_used(
+    spark: SparkSession, options: dict[str, str], use: dict[str, str]
+) -> None:
+    """PySpark 4.3 passes the options of CREATE TABLE a second time, as ``option.NAME``, and drops them afterwards."""
+    told = ", ".join(f"`{name}` '{value}'" for name, value in {**options, **use}.items())
+    spark.sql("DROP TABLE IF EXISTS a_table")
+
+    def make_and_use() -> None:
+        spark.sql(f"CREATE TABLE a_table USING `streamnative-kafka` OPTIONS ({told})")
+        spark.sql("SELECT * FROM a_table").collect()
+
+    with pytest.raises(PySparkException, match=r"CREATE TABLE \.\.\. USING.*CREATE TEMPORARY VIEW \.\.\. USING"):
+        make_and_use()
+    spark.sql("DROP TABLE IF EXISTS a_table")
+
+
 def test_spark_itself_refuses_its_own_default_mode_and_overwrite_is_refused_by_name(
     spark: SparkSession, options: dict[str, str]
 ) -> None:

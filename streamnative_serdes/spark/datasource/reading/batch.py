@@ -15,6 +15,7 @@ from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
 from streamnative_serdes.spark.datasource.offsets.ranges import Range, ranges_of
 from streamnative_serdes.spark.topic import OffsetOutOfRangeError
 
+from .rescans import Planned
 from .task import DATA_LOSS_HINT
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class BatchReader(DataSourceReader):
         self._start, self._end = start_of(options, stream=False), end_of(options)
         self._least, self._most = options.whole("minPartitions"), options.whole("maxRecordsPerPartition")
         self._fail = plan.patience.fail
+        self._plan_of = Planned.now()
         for name in TRIGGER:
             if options.text(name) is not None:
                 logger.warning("the option %s has no effect on a batch", name)
@@ -97,4 +99,5 @@ class BatchReader(DataSourceReader):
         """The columns of a range; Spark also calls it for a batch without ranges."""
         span = getattr(partition, "value", None)  # without ranges, PySpark 4.0 passes None
         if span is not None:
+            self._plan_of.note_query()
             yield from self.plan.batches(span)
