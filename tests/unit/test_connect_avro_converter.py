@@ -516,10 +516,30 @@ def test_of_an_optional_schema_the_type_beside_null_is_registered(
     assert converter.from_connect_data("t", required, given) == message  # it is the same schema
 
 
+def test_in_confluents_framing_an_optional_schema_is_javas_union(conf: dict[str, Any]) -> None:
+    row = SchemaBuilder.struct("shop.Row").field("id", INT32).optional().build()
+    with ConfluentStandIn() as second:
+        to_second = {**conf, "framing": "confluent", "confluent.schema.registry.url": second.url}
+        message = AvroConverter(to_second).from_connect_data("t", row, Struct(row, id=1))
+        (stored,) = second.subjects["t-value"]
+        assert message == b"\0" + stored.id.to_bytes(4) + b"\x02\x02"
+        assert json.loads(stored.body["schema"])[0] == "null"
+
+
 @pytest.mark.filterwarnings("ignore:the namespace .* is refused by Avro 1.12")
-@pytest.mark.parametrize("name", ["my-server.shop.customers.Value", "1.R", "a..R", "größe.R"])
+@pytest.mark.parametrize(
+    ("name", "scrubbed"),
+    [
+        ("my-server.shop.customers.Value", "my_server.shop.customers.Value"),
+        ("1.R", "x1.R"),
+        ("a..R", "a..R"),
+        ("größe.R", "gr_C3_B6_C3_9Fe.R"),
+    ],
+)
 @pytest.mark.parametrize("scrub", [False, True])
-def test_a_namespace_is_written_as_it_is_as_in_java(conf: dict[str, Any], name: str, scrub: bool) -> None:
+def test_a_namespace_is_written_as_it_is_or_scrubbed_as_in_java(
+    conf: dict[str, Any], name: str, scrubbed: str, scrub: bool
+) -> None:
     """Debezium's schemas begin with the name of the server, which often has a hyphen."""
     schema = SchemaBuilder.struct(name, version=1).field("id", INT64).field("day", Date.schema(optional=True)).build()
     converter = AvroConverter({**conf, "scrub.invalid.names": scrub})
@@ -528,7 +548,7 @@ def test_a_namespace_is_written_as_it_is_as_in_java(conf: dict[str, Any], name: 
     assert [converter.to_connect_data("t", message) for message in messages] == [(schema, value) for value in values]
     assert KafkaAvroDeserializer(conf).deserialize("t", messages[1]) == {"id": 2, "day": dt.date(2020, 2, 29)}
     stored = requests.get(f"{conf['schema.registry.url']}/admin/v2/schemas/public/default/t/schema", timeout=10).json()
-    assert json.loads(stored["data"])["name"] == name
+    assert json.loads(stored["data"])["name"] == (scrubbed if scrub else name)
 
 
 def test_a_namespace_that_pulsar_4_2_refuses_is_a_warning(conf: dict[str, Any]) -> None:

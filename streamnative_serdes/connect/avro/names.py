@@ -6,6 +6,7 @@ Source: ``io.confluent.connect.avro.AvroData`` and ``io.confluent.connect.schema
 from __future__ import annotations
 
 import re
+from string import digits
 from typing import Final, TypeAlias
 from urllib.parse import quote_plus
 
@@ -51,24 +52,22 @@ ANY_ENUM: Final = "org.apache.kafka.connect.data.Enum"
 ANY_UNION_NAME: Final = "connect_union_"
 ANY_UNION_FIELD: Final = "connect_union_field_"
 
-_START = re.compile(r"[A-Za-z_]")
 _OTHERS = re.compile(r"[^A-Za-z0-9_]")
 
 
 def scrubbed(name: str, options: AvroOptions) -> str:
-    """A field's name or the last part of a full name; with ``scrub.invalid.names``, as one that Avro allows."""
-    if not options.scrub_invalid_names:
+    """A field's name or a part of a full name; with ``scrub.invalid.names``, as one that Avro allows."""
+    if not options.scrub_invalid_names or not name:
         return name
     encoded = quote_plus(name, safe="*", errors="replace").replace("~", "%7E")  # as Java's URLEncoder
-    if not _START.match(encoded):
-        encoded = f"x{encoded}"
-    return _OTHERS.sub("_", encoded)
+    return ("x" if encoded[0] in digits else "") + _OTHERS.sub("_", encoded)
 
 
 def split_name(full: str, options: AvroOptions) -> tuple[str, str]:
     """Namespace (empty if there is none) and last part of a name."""
     namespace, _, last = full.rpartition(".")
-    return namespace, scrubbed(last, options)
+    parts = (scrubbed(part, options) for part in namespace.split("."))
+    return ".".join(parts), scrubbed(last, options)
 
 
 def full_name(full: str, options: AvroOptions) -> str:

@@ -28,8 +28,9 @@ AVRO_DATA_OPTIONS: Final = (
         "scrub.invalid.names",
         False,
         checks.flag,
-        "Replace characters that Avro does not allow in names: `a-b` becomes `a_b`, and `1a` becomes `x1a`. With "
-        "false, such a name is an error.",
+        "Replace characters that Avro does not allow in names: `a-b` becomes `a_b`, and `1a` becomes `x1a`, in each "
+        "part of a full name, as in Confluent's converter of today. With false, such a name is an error; a namespace "
+        "may have them (Pulsar 4.0 takes it, and 4.2 does not).",
     ),
     Option(
         "generalized.sum.type.support",
