@@ -112,8 +112,8 @@ class Defaults:
             raise SchemaError(
                 f"the default {value!r:.80} cannot be written in a schema: {error}",
                 path=path,
-                hint="give the attribute another type or default; a default_factory that returns a different value each "
-                "time is left out of the schema",
+                hint="give the attribute another type or default; a default_factory that returns a different value "
+                "each time is left out of the schema",
             ) from None
 
     def _json(self, value: Any, kind: Any) -> Any:
