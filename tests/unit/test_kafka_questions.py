@@ -88,7 +88,8 @@ def test_a_reader_gives_up_after_its_time_or_that_of_the_run(monkeypatch: pytest
     errors = ClientErrors({"bootstrap.servers": "questions:2"}, "t")
     errors.answer()
     with patient(300):
-        assert [errors.gives_up(now[0] - silent, 60) for silent in (59, 61)] == [False, True]  # nothing says it is away
+        for_60 = [errors.gives_up(now[0] - silent, 60) for silent in (59, 60, 61)]
+        assert for_60 == [False, False, True]  # nothing says it is away
         errors(KafkaError(KafkaError._TRANSPORT))
         assert not is_waiting()
         assert [errors.gives_up(now[0] - silent, 60) for silent in (21, 61, 299, 301)] == [False, False, False, True]
@@ -96,6 +97,15 @@ def test_a_reader_gives_up_after_its_time_or_that_of_the_run(monkeypatch: pytest
     with patient(30):
         assert [errors.gives_up(now[0] - silent, 60) for silent in (29, 31)] == [False, True]
     assert [errors.gives_up(now[0] - silent, 60) for silent in (59, 61)] == [False, True]
+
+
+def test_the_ten_latest_distinct_errors_are_kept() -> None:
+    errors = ClientErrors({"bootstrap.servers": "questions:3"}, "t")
+    for number in range(10):
+        errors(KafkaError(KafkaError._TRANSPORT, f"error {number}"))
+    assert str(errors) == "; ".join(f"error {number}" for number in range(10))
+    errors(KafkaError(KafkaError._TRANSPORT, "error 10"))
+    assert str(errors) == "; ".join(f"error {number}" for number in range(1, 11))
 
 
 def test_other_refusals_are_not_repeated() -> None:

@@ -205,6 +205,36 @@ def test_messages_before_an_error_are_given_first() -> None:
         reader.take(500)
 
 
+def test_an_error_that_waits_is_forgotten_with_its_ranges() -> None:
+    refused = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    consumer = ScriptedConsumer({0: (0, 9, [])}, coming=deque([Message(0, 0), Message(0, 1, refused)]))
+    reader = reader_of(consumer)
+    reader.start({0: [(0, 9)]})
+    assert [message.offset() for message in reader.take(500)] == [0]
+    consumer.logs = {0: (0, 2, range(2))}
+    reader.start({0: [(0, 2)]})
+    assert [message.offset() for message in reader.messages(500)] == [0, 1]
+
+
+def test_what_is_left_counts_from_the_place_that_was_reached_not_from_the_ranges_first_offset() -> None:
+    reader = reader_of(ScriptedConsumer({0: (0, 40, range(40)), 1: (0, 1, [0])}))
+    reader.start({0: [(0, 10), (30, 40)], 1: [(0, 1)]})
+    assert reader.to_go() == 21
+    taken = len(reader.take(4))
+    assert taken == 4
+    assert reader.to_go() == 17
+
+
+def test_connection_errors_before_messages_are_forgotten() -> None:
+    reader = reader_of(ScriptedConsumer({0: (0, 9, range(9))}), patience=-1.0)
+    reader.start({0: [(0, 9)]})
+    reader._errors(KafkaError(KafkaError._TRANSPORT, "x:1: Connection refused"))
+    assert len(reader.take(3)) == 3
+    reader._consumer.consume = lambda *_: []  # type: ignore[method-assign]
+    with pytest.raises(StalledError, match="no message from offset 3 on"):
+        reader.take(500)
+
+
 def test_errors_about_the_group_that_nobody_uses_do_not_matter() -> None:
     refused = KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED)
     consumer = ScriptedConsumer({0: (0, 2, range(2))}, coming=deque([Message(-1, -1001, refused)]))
