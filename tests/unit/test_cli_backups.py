@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import requests
 from command import CommandLine
@@ -123,6 +124,15 @@ def test_deleting_asks_and_takes_anything_but_yes_for_no(
     assert list(Path().iterdir()) == []
     run("schemas", "delete", "users", stdin="y\n")
     assert shown(registry) == []
+
+
+def test_a_schema_that_came_while_people_were_asked_is_in_the_backup(
+    run: CommandLine, registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(registry, USERS, FIRST)
+    monkeypatch.setattr(click, "confirm", lambda *_, **__: put(registry, USERS, SECOND))
+    run("schemas", "delete", "users", "--backup", "b.json")
+    assert [one["version"] for one in json.loads(Path("b.json").read_text())["body"][0]["schemas"]] == [0, 1]
 
 
 def test_a_dry_run_deletes_and_writes_nothing(run: CommandLine, registry: LocalRegistry) -> None:

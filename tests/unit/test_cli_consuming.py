@@ -12,6 +12,7 @@ from confluent_kafka import KafkaError, KafkaException
 from streamnative_serdes._kafka import BrokerUnavailableError, ranges
 from streamnative_serdes.cli import consuming
 from streamnative_serdes.cli.consuming import Start, TopicConsumer
+from streamnative_serdes.cli.failures import FailureError
 
 END = KafkaError(KafkaError._PARTITION_EOF)
 
@@ -23,12 +24,17 @@ class Client:
     Args:
         bounds: first and next offset of each partition.
         coming: what each poll returns: partition, offset and error of a message, or None.
+        times: by partition, the first offset from any time on; -1 if there is none.
     """
 
     bounds: dict[int, tuple[int, int]]
     coming: list[tuple[int, int, KafkaError | None] | None]
+    times: dict[int, int] = field(default_factory=dict)
     assigned: dict[int, int] = field(default_factory=dict)
     closed: bool = False
+
+    def offsets_for_times(self, asked: Any, **_: Any) -> Any:
+        return [SimpleNamespace(partition=one.partition, offset=self.times[one.partition]) for one in asked]
 
     def list_topics(self, **_: Any) -> Any:
         return SimpleNamespace(topics={"t": SimpleNamespace(error=None, partitions=dict.fromkeys(self.bounds))})
@@ -93,6 +99,33 @@ def test_the_last_messages_are_counted_from_the_end(monkeypatch: pytest.MonkeyPa
     client = Client({0: (0, 9), 1: (5, 6)}, [(0, 7, None), (0, 8, None), (1, 5, None)])
     consumed(client, monkeypatch, Start("last", 2))
     assert client.assigned == {0: 7, 1: 5}
+
+
+def test_a_time_begins_at_the_first_offset_too_and_at_the_end_where_nothing_is_as_new(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client = Client({0: (0, 2), 1: (0, 2), 2: (4, 9)}, [(0, 0, None), (0, 1, None)], {0: 0, 1: -1, 2: -1})
+    assert consumed(client, monkeypatch, Start("time", 1)) == [(0, 0), (0, 1)]
+    assert client.assigned == {0: 0}
+
+
+@pytest.mark.parametrize("offset", [3, 5])
+def test_the_first_offset_and_the_next_one_are_beginnings_and_those_beside_them_are_not(
+    offset: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    coming = [(0, number, None) for number in range(offset, 5)]
+    assert consumed(Client({0: (3, 5)}, [*coming]), monkeypatch, Start("offset", offset)) == [
+        (0, n) for _, n, _ in coming
+    ]
+    beside = {3: 2, 5: 6}[offset]
+    with pytest.raises(FailureError, match=f"partition 0 has offsets 3 to 5, not {beside}"):
+        consumed(Client({0: (3, 5)}, []), monkeypatch, Start("offset", beside))
+
+
+def test_more_of_the_last_messages_than_there_are_begin_with_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Client({0: (3, 5)}, [(0, 3, None), (0, 4, None)])
+    assert consumed(client, monkeypatch, Start("last", 3)) == [(0, 3), (0, 4)]
+    assert client.assigned == {0: 3}
 
 
 def test_an_error_of_the_broker_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
