@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -23,6 +24,7 @@ from wire import sized, varint
 
 from streamnative_serdes import KafkaAvroSerializer, header
 from streamnative_serdes.cli.consuming import Start
+from streamnative_serdes.cli.lines import place_of
 from streamnative_serdes.testing import Fault, LocalRegistry, MockBroker
 
 USER = record(
@@ -451,3 +453,12 @@ def test_what_decode_shows_produce_writes_again(run: CommandLine, broker: MockBr
     assert received(broker, "copy", 4) == received(broker, "users", 4)
     again = [{**one, "topic": "users"} for one in run("decode", "copy").lines]
     assert again == [json.loads(one) for one in shown.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "shown"), [((1, 0), "1970-01-01T00:00:00.000Z"), ((2, 1), "1970-01-01T00:00:00.001Z"), ((0, 0), None)]
+)
+def test_the_first_millisecond_of_1970_is_a_time_and_a_message_without_one_has_none(timestamp: Any, shown: Any) -> None:
+    parts = {"topic": "t", "partition": 0, "offset": 0, "timestamp": timestamp, "key": b"", "headers": [("a", b"")]}
+    message: Any = SimpleNamespace(**{name: lambda part=part: part for name, part in parts.items()})
+    assert place_of(message) == {**parts, "timestamp": shown, "key": "", "headers": [["a", ""]]}
