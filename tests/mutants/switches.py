@@ -26,7 +26,7 @@ __attribute__((constructor)) static void sns_choose_fault(void) {{
 }}
 """
 
-# What is no whole expression: it would not compile in parentheses.
+# Text that is not a whole expression: it would not compile in parentheses.
 _CUT = re.compile(r"(?:if|elif|while|or|and)\b|.*\b(?:or|and|not)$", re.DOTALL)
 
 DECLARED = "cdef extern from *:\n    int sns_fault\n\n"
@@ -89,7 +89,7 @@ def _in_cython(text: str, span: Span, old: str) -> str:
     if not _is_statement(text, span):
         for part in (span.fault.old.strip(), span.fault.new.strip()):
             if _CUT.match(part):
-                raise ListError(f"{span.fault.id}: {part!r} is no whole expression")
+                raise ListError(f"{span.fault.id}: {part!r} is not a whole expression")
         if _is_truth(span.fault.old) or span.fault.new in ("True", "False"):
             # For `x if y else z`, Cython chooses one type for both, which a truth value does not need.
             return f"((sns_fault == {span.number} and ({span.fault.new})) or (sns_fault != {span.number} and ({old})))"

@@ -117,7 +117,7 @@ def test_faults_that_overlap_are_refused_with_their_names() -> None:
 
 @pytest.mark.parametrize("part", ["a < 1 and", "if a < 1", "and b", "a < 1 and not"])
 def test_a_part_of_an_expression_is_refused(part: str) -> None:
-    with pytest.raises(ListError, match=f"^one: '{part}' is no whole expression"):
+    with pytest.raises(ListError, match=f"^one: '{part}' is not a whole expression"):
         with_switches("if a < 1 and not b:\n", {1: replace(FAULT, new=part, where="")}, is_c=False)
 
 
