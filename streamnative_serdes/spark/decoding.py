@@ -61,7 +61,7 @@ class TopicReader:
 
     def __init__(self, topic: str, conf: Mapping[str, Any], schema: object, *, restart: bool, times: bool) -> None:
         self._topic, self._times = topic, times
-        self._newest: int | None = None
+        self._newest: int | None = None  # of the versions that it may read, if a newer one is refused
         self._deserializer = KafkaAvroDeserializer(conf, schema)
         self._target: SchemaInfo | None = None  # of a topic of another type than AVRO
         self._known: Known | None = None
@@ -175,7 +175,7 @@ class TopicReader:
             dialect=self._dialect,
             large_types=False,
             message_keys=keys,
-            check=self._refuse_newer,
+            check=None if self._newest is None else self._refuse_newer,
             read_as=self._known,
         )
 
