@@ -23,7 +23,8 @@ BOB = {"name": "bob"}
 def message(registry: LocalRegistry, schema: dict[str, Any]) -> bytes:
     """As another process writes it: nothing that this one knows changes."""
     with KafkaAvroSerializer({"schema.registry.url": registry.url, "retries.wait.ms": 201}, schema) as writer:
-        data: bytes = writer.serialize("t", BOB)
+        data = writer.serialize("t", BOB)
+    assert data is not None
     return data
 
 
