@@ -153,6 +153,7 @@ def test_letters_that_are_safe_are_not_sent_again_and_only_sent_ones_are_flushed
 
     def send(name: str, **more: Any) -> None:
         done.append((name, more["partition"], dict(more["headers"])[OFFSET]))
+        assert more["headers"][:3] == LETTER.headers
 
     topic = DeadLetterTopic("t", "s", send, lambda: done.append("flush"), {1: {4, 6}})
     topic.secure()
