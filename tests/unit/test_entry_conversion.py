@@ -133,6 +133,13 @@ def test_a_headers_name_that_is_not_utf8_is_exact_too() -> None:
     assert next(iter(KafkaEntryReader().batches(to_kafka(converted)))).headers == expected
 
 
+def test_the_first_millisecond_of_1970_is_a_timestamp() -> None:
+    converted = to_pulsar(kb.entry(kb.batch(Rec(b"v", None, (), 0)), records=1))
+    assert [message.timestamp for message in read(converted)] == [0]
+    assert _text(1, b"") + _number(2, 0) + _number(3, 0) in converted  # the time of the first message
+    assert _number(3, 1) + _number(5, 0) in converted  # its own
+
+
 def test_a_message_without_a_timestamp_has_the_time_of_the_entry() -> None:
     converted = to_pulsar(kb.entry(kb.legacy(Rec(b"v"), magic=0), records=1))
     (message,) = read(converted)

@@ -572,6 +572,16 @@ def test_the_place_of_an_error_counts_from_the_entrys_first_byte() -> None:
     assert next(reader, None) is None
 
 
+@pytest.mark.parametrize("index", [None, 1])
+def test_the_place_of_a_damaged_batch_counts_from_the_entrys_first_byte(index: int | None) -> None:
+    good, bad = kb.batch(Rec(b"good")), bytearray(kb.batch(Rec(b"bad"), base=1))
+    bad[16] = 9  # the magic
+    data = kb.entry(good, bytes(bad), records=2, index=index)
+    with pytest.raises(DecodeError, match="expected the magic 0, 1 or 2, got 9") as caught:
+        list(KafkaEntryReader().entry(data))
+    assert caught.value.offset == data.index(bytes(bad)) + 16
+
+
 def test_a_damaged_record_in_a_compressed_batch_says_where_it_is() -> None:
     data = kb.with_records(kb.batch(Rec(b"")), kb.gzipped(bytes([0x0C, 0, 0, 0, 6, 1, 0])), attributes=kb.GZIP)
     said = "expected a key .* at byte 4 of the records, which are compressed with gzip"

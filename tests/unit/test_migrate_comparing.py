@@ -119,6 +119,8 @@ def test_bodies_that_neither_side_can_decode_are_equal_by_their_bytes_and_counte
     found = pair(framed(damaged), copied(damaged))
     assert found.same
     assert (found.counts.undecodable, found.counts.undecodable_at) == (1, [3])
+    several = between([framed(damaged)] * 4, [copied(damaged)] * 4, most=2)
+    assert (several.counts.undecodable, several.counts.undecodable_at) == (4, [0, 1])
     assert pair(framed(damaged), copied(damaged[:-1])).parts == [("value", 3, 3)]
     assert pair(framed(damaged), copied(damaged, 1)).parts == [("schema", 3, 3)]
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
@@ -457,3 +458,23 @@ def test_a_batch_is_due_by_its_age_which_counts_from_its_first_message(monkeypat
     assert not batch.is_due(idle=False)
     now[0] = 102.0
     assert batch.is_due(idle=False)
+
+
+def test_a_kept_time_of_zero_is_a_time_and_one_that_is_not_known_fits_any() -> None:
+    message: Any = FakeMessage(b"k", b"v", time=5)
+    kept = Kept.of(message)
+    assert kept.timestamp == 5
+    assert [replace(kept, timestamp=time).is_of(message) for time in (5, None, 0, 4)] == [True, True, False, False]
+    assert not replace(kept, offset=1).is_of(message)
+
+
+def test_what_has_to_be_copied_ends_before_the_last_copy(topics: FakeTopics) -> None:
+    topics["from"] = [FakeMessage(place=(0, offset)) for offset in (3, 4, 6, 7)]
+    route: Any = SimpleNamespace(reading=SimpleNamespace(kafka={}), source="from")
+    for begin, end, begun, expected in (
+        (3, 6, True, [3, 4]),
+        (1, 7, True, [1, 2, 3, 4]),
+        (1, 7, False, [3, 4]),
+        (3, 3, True, []),
+    ):
+        assert resuming._messages(route, 0, begin, end, begun=begun, but={6}) == expected

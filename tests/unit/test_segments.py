@@ -402,6 +402,17 @@ def test_a_copy_with_another_name_has_its_index_beside_it(tmp_path: Path) -> Non
         list(read_segment(path, isolation="read_committed", transaction_indexes=[]))
 
 
+def test_indexes_share_one_limit_of_memory(tmp_path: Path) -> None:
+    log = segment(tmp_path, in_transaction(0), abort(1), in_transaction(2), abort(3), in_transaction(4), abort(5))
+    indexes = [tmp_path / name for name in ("one.txnindex", "two.txnindex")]
+    indexes[0].write_bytes(index((1, 0, 1), (1, 2, 3)))
+    indexes[1].write_bytes(index((1, 4, 5)))
+    read = {"isolation": "read_committed", "transaction_indexes": indexes}
+    assert offsets(log, **read, max_held=3 * 400) == []
+    with pytest.raises(DecodeError, match=r"two.txnindex: expected at most 0 aborted transactions, got 1 .*max_held"):
+        offsets(log, **read, max_held=3 * 400 - 1)
+
+
 def test_what_an_index_calls_aborted_is_not_held(tmp_path: Path) -> None:
     many = b"".join(in_transaction(base, 1, 10) for base in range(0, 1000, 10))
     data = many + abort(1000) + kb.batch(Rec(b"x"), base=1001)
