@@ -133,6 +133,15 @@ def test_a_headers_name_that_is_not_utf8_is_exact_too() -> None:
     assert next(iter(KafkaEntryReader().batches(to_kafka(converted)))).headers == expected
 
 
+def test_an_index_that_is_too_small_gives_offsets_that_are_not_known() -> None:
+    converted = to_pulsar(kb.entry(kb.batch(*(Rec(b"v"),) * 3), records=3, index=2))
+    assert [message.offset for message in read(converted)] == [0, 1, 2]
+    front = b"\x0e\x02\0\0\0\x02\x10"
+    assert converted.startswith(front + b"\x02")
+    smaller = front + b"\0" + converted[len(front) + 1 :]
+    assert [message.offset for message in read(smaller)] == [-1, -1, 0]
+
+
 def test_the_first_millisecond_of_1970_is_a_timestamp() -> None:
     converted = to_pulsar(kb.entry(kb.batch(Rec(b"v", None, (), 0)), records=1))
     assert [message.timestamp for message in read(converted)] == [0]
