@@ -85,6 +85,14 @@ def test_an_issuer_that_accepts_only_basic_gets_basic(issuer: Issuer) -> None:
     assert b"client_secret" not in issuer.asked[1].body
 
 
+@pytest.mark.parametrize("methods", [["client_secret_basic", "client_secret_post"], ["client_secret_post"], [], None])
+def test_other_issuers_get_the_secret_in_the_form(issuer: Issuer, methods: list[str] | None) -> None:
+    issuer.metadata["token_endpoint_auth_methods_supported"] = methods
+    ask(issuer.options(), issuer)
+    assert "Authorization" not in issuer.asked[1].headers
+    assert b"client_secret" in issuer.asked[1].body
+
+
 @pytest.mark.parametrize("form", ["path", "file:/", "file:///", "base64", "percent"])
 @pytest.mark.parametrize("issuer_in", ["file", "option"])
 def test_a_key_file_may_be_given_in_each_of_its_forms(

@@ -19,7 +19,9 @@ from streamnative_serdes import (
     KeyValueSchema,
     SchemaError,
 )
-from streamnative_serdes._call_path import policy_of
+from streamnative_serdes._call_path import Bound, policy_of
+from streamnative_serdes._reading import pairs
+from streamnative_serdes._reading.pairs import PairReading
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.testing import LocalRegistry
 
@@ -169,3 +171,26 @@ def test_a_half_whose_value_has_no_place_comes_out_as_it_was_written(registry: L
     assert lenient.deserialize("t", whole(0, number, text)) == ({"age": 7}, {"age": "x"})
     with pytest.raises(DecodeError):
         lenient.deserialize("t", whole(0, number, text)[:-1])
+
+
+@pytest.mark.parametrize("times", [(1.0, 2.0, 3.0), (2.0, 1.0, 3.0), (3.0, 2.0, 1.0)])
+def test_what_reads_an_inline_pair_holds_for_the_shortest_of_three_times(
+    inline: dict[str, Any], monkeypatch: pytest.MonkeyPatch, times: tuple[float, float, float]
+) -> None:
+    """That of the binding, that of the value's reader, and that of the key's."""
+    lifetime, of_value, of_key = times
+    own, held = PairReading._half, list[float]()
+
+    def half(self: PairReading, topic: str, known: Any, name: str, *more: Any, **options: Any) -> Any:
+        return own(self, topic, known, name, *more, **options)[0], of_key if name == "key" else of_value
+
+    def bound(*parts: Any) -> Any:
+        held.append(parts[5])
+        return Bound(*parts)
+
+    binds = PairReading.bound
+    monkeypatch.setattr(PairReading, "_half", half)
+    monkeypatch.setattr(PairReading, "bound", lambda self, *a, **k: binds(self, *a[:3], lifetime, *a[4:], **k))
+    monkeypatch.setattr(pairs._call_path, "Bound", bound)
+    KafkaAvroDeserializer(inline)(whole(0), AS_VALUE)
+    assert held[0] == 1.0

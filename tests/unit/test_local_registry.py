@@ -13,6 +13,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,7 +24,7 @@ from contract.topics import of_topic_strategies
 from waiting import elsewhere
 
 from streamnative_serdes.errors import ConfigError
-from streamnative_serdes.testing import Fault, LocalRegistry, RequestLine
+from streamnative_serdes.testing import Fault, LocalRegistry, RequestLine, local_registry
 
 JSON = {"Accept": "application/json"}
 SCHEMAS = "/admin/v2/schemas/public/default"
@@ -344,3 +346,20 @@ def test_serve_runs_until_ctrl_c() -> None:
             assert process.wait(timeout=20) == 0
         finally:
             process.kill()
+
+
+def test_it_is_served_at_pulsars_port_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    @contextmanager
+    def started(*given: Any) -> Iterator[Any]:
+        asked.append(given)
+        yield SimpleNamespace(url="")
+
+    def ctrl_c(_: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(local_registry, "LocalRegistry", started)
+    local_registry.serve(ready=ctrl_c)
+    local_registry.serve(9, "token", ready=ctrl_c)
+    assert asked == [(8080, None), (9, "token")]
