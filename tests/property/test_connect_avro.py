@@ -127,9 +127,9 @@ FIXED_DECIMAL = Decimal.schema(2, parameters={"connect.fixed.size": "4", "connec
         (FIXED_DECIMAL, PythonDecimal("-0.01")),
         (FIXED_DECIMAL, PythonDecimal("1234567.89")),
         (SchemaBuilder.array(FIXED).build(), [b"1234", b"5678"]),
-        (SchemaBuilder.array(FIXED_DECIMAL).build(), [PythonDecimal(1), PythonDecimal("1E+2")]),
+        (SchemaBuilder.array(FIXED_DECIMAL).build(), [PythonDecimal("1.00"), PythonDecimal("100.00")]),
         (SchemaBuilder.array(Date.schema(optional=True)).build(), [dt.date(1969, 12, 31), None, dt.date.max]),
-        (SchemaBuilder.map(STRING, Decimal.schema(2)).build(), {"a": PythonDecimal("-1.5")}),
+        (SchemaBuilder.map(STRING, Decimal.schema(2)).build(), {"a": PythonDecimal("-1.50")}),
     ],
     ids=str,
 )
