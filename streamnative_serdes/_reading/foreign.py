@@ -6,7 +6,7 @@ from codecs import getincrementaldecoder
 from typing import Any, Final, TypeVar
 
 from streamnative_serdes import header
-from streamnative_serdes.errors import DecodeError, SerdesError
+from streamnative_serdes.errors import DecodeError, SchemaNotFoundError, SerdesError
 
 _E = TypeVar("_E", bound=SerdesError)
 
@@ -37,9 +37,14 @@ def with_hint(error: _E, data: Any, in_header: int | None, *, confluent: bool = 
         confluent: messages with Confluent's prefix are read.
     """
     looks = None if in_header is not None else look_of(memoryview(data).tobytes(), confluent=confluent)
-    if looks is not None:
-        # What else there is to say of bytes is a guess too; a schema's own hint holds whatever they are.
-        error.hint = looks if error.hint is None or isinstance(error, DecodeError) else f"{looks}; {error.hint}"
+    if looks is None:
+        return error
+    if isinstance(error, DecodeError):
+        error.hint = looks  # what else there is to say of bytes is a guess too
+    elif isinstance(error, SchemaNotFoundError):
+        error.hint = f"{looks}; {error.hint}" if error.hint else looks
+    elif error.hint:  # the cause is known, whatever the bytes look like
+        error.hint = f"{error.hint}; {looks}"
     return error
 
 

@@ -95,15 +95,15 @@ class _Lines(logging.Handler):
 
 @contextmanager
 def _logged(*, as_json: bool) -> Iterator[None]:
-    """With ``--json``, what is logged, and Python's warnings, are JSON too."""
-    if not as_json:
-        yield
-        return
+    """Python's warnings are a line each; with ``--json``, they and what is logged are JSON too."""
     handler = _Lines(logging.WARNING)
-    logger.addHandler(handler)
+    if as_json:
+        logger.addHandler(handler)
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = lambda message, *_, **__: say(str(message), err=True)
+            warnings.showwarning = lambda message, *_, **__: say(
+                str(message) if as_json else f"Warning: {message}", err=True
+            )
             yield
     finally:
         logger.removeHandler(handler)

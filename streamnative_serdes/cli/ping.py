@@ -154,7 +154,7 @@ def _read(client_: SchemaRegistryClient, topic: str, found: list[SchemaInfo]) ->
     try:
         found.append(client_.latest(topic))
     except SchemaNotFoundError as error:
-        if error.status != 404:
+        if error.status != 404 or error.hint is not None:  # which says that this is no registry of Pulsar's
             raise
         return "answers; no schema" if topic != _NO_TOPIC else "answers"
     except SchemaRegistryError as error:
@@ -173,7 +173,7 @@ def _namespace(client_: SchemaRegistryClient, namespace: str) -> Result:
     except AuthorizationError:
         return Result(check, None, "not permitted to look at it")
     except SchemaNotFoundError as error:
-        hint = "check pulsar.tenant and pulsar.namespace; Pulsar does not create them automatically"
+        hint = error.hint or "check pulsar.tenant and pulsar.namespace; Pulsar does not create them automatically"
         return Result(check, False, error.reason or "does not exist", hint)
     except SchemaRegistryError as error:
         return Result(check, None, str(failure_of(error)))

@@ -114,9 +114,7 @@ JETTY = Answer(404, {"servlet": "s", "message": "Not Found", "url": "/", "status
 APICURIO = Answer(404, {"message": "RESTEASY003210: Could not find resource", "error_code": 404})
 
 
-@pytest.mark.parametrize(
-    "answer", [JETTY, APICURIO, Answer(405, b""), Answer(200, b"<html>"), Answer(200, b'{"a": 1}')]
-)
+@pytest.mark.parametrize("answer", [JETTY, Answer(405, b""), Answer(200, b"<html>"), Answer(200, b'{"a": 1}')])
 def test_a_hint_suspects_the_path_in_the_address(
     connect: Connect, server: ScriptedRegistry, clock: Clock, answer: Answer
 ) -> None:
@@ -128,6 +126,16 @@ def test_a_hint_suspects_the_path_in_the_address(
         assert caught.value.hint is not None
         assert "has the path /apis/ccompat/v7, but Pulsar's own address has none" in caught.value.hint
         assert f"use {server.url} unless a proxy" in caught.value.hint
+
+
+@pytest.mark.parametrize("path", ["", "/apis/ccompat/v7/"])
+def test_a_registry_of_confluents_kind_is_named_whatever_its_path(
+    connect: Connect, server: ScriptedRegistry, clock: Clock, path: str
+) -> None:
+    server.script(APICURIO)
+    with pytest.raises(SchemaRegistryError) as caught:
+        connect(server, clock, schema_registry_url=f"{server.url}{path}").latest("t")
+    assert str(caught.value.hint).startswith("this is a Confluent-style registry: use Pulsar's HTTP address")
 
 
 @pytest.mark.parametrize("path", ["/admin", "/admin/v2", "/admin/v2/schemas"])

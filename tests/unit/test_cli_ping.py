@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from command import CommandLine
 from confluent_kafka import KafkaError, KafkaException
+from confluent_stand_in import ConfluentStandIn
 from schemas import record
 
 from streamnative_serdes.cli import ping as module
@@ -174,6 +175,14 @@ def test_a_wrong_port_is_two_lines_of_which_the_hint_is_the_first() -> None:
     assert "; is bootstrap.servers correct" in hint
     assert error.startswith("Error: registry: read: cannot read the latest schema: no usable response from http://127")
     assert "; broker: no response from a Kafka broker at 127.0.0.1:1 within 5 s" in error
+
+
+def test_a_registry_of_confluents_kind_is_no_registry_that_answers(run: CommandLine) -> None:
+    with ConfluentStandIn() as other:
+        ended = run("ping", "--registry", other.url, code=3)
+    assert "registry: read" in ended.out
+    assert "this is a Confluent-style registry: use Pulsar's HTTP address" in ended.out + ended.err
+    assert "pulsar.namespace" not in ended.out + ended.err
 
 
 def test_with_json_there_is_nothing_but_json_on_stderr() -> None:

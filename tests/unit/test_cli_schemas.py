@@ -75,6 +75,14 @@ def test_a_dry_run_registers_nothing(run: CommandLine, registry: LocalRegistry) 
     assert len(registry.store.versions("public/default/users")) == 1
 
 
+@pytest.mark.filterwarnings("default:.*:streamnative_serdes.errors.SchemaWarning")
+def test_what_a_newer_pulsar_refuses_is_a_warning_in_a_line_of_its_own(run: CommandLine) -> None:
+    text = '{"type": "record", "name": "Row", "namespace": "my-server.shop", "fields": []}'
+    ended = run("schemas", "register", "users", "-", stdin=text)
+    assert ended.err.startswith("Warning: the namespace 'my-server.shop' is refused by Avro 1.12")
+    assert len(ended.err.splitlines()) == 1
+
+
 def test_other_types_and_properties_are_registered(run: CommandLine) -> None:
     run("schemas", "register", "words", "-", "--type", "STRING", "--property", "a=b=c", stdin="")
     found = run("schemas", "get", "words", "--json").json

@@ -152,14 +152,24 @@ def test_what_may_be_anything_and_what_has_our_header_get_no_look(conf: dict[str
         assert refused(read).hint is None
 
 
-def test_a_schema_of_another_type_keeps_its_own_hint_behind_the_look(
+def test_a_schema_of_another_type_keeps_its_own_hint_before_the_look(
     registry: LocalRegistry, conf: dict[str, Any]
 ) -> None:
     KafkaPulsarSerializer({"schema.registry.url": registry.url}, "STRING").warm_up("t")
     error = refused(lambda: KafkaAvroDeserializer(conf).deserialize("t", b'{"a": 1}'))
     assert isinstance(error, SchemaError)
-    assert str(error.hint).startswith("the message looks like JSON text, not Avro: '{\"a\": 1}'; ")
+    assert str(error.hint).endswith("; the message looks like JSON text, not Avro: '{\"a\": 1}'")
     assert "STRING" in str(error)
+
+
+def test_a_schema_that_cannot_read_what_was_written_is_named_before_the_look(
+    registry: LocalRegistry, conf: dict[str, Any]
+) -> None:
+    KafkaAvroSerializer(conf, USER).warm_up("t")
+    other = {"type": "record", "name": "User", "fields": [{"name": "zz", "type": "int"}]}
+    error = refused(lambda: KafkaAvroDeserializer(conf, other).deserialize("t", bytes(4) + b"\x0e"))
+    assert isinstance(error, SchemaError)
+    assert not str(error.hint).startswith(BEGINS)
 
 
 def test_a_message_that_must_have_a_header_shows_its_look(registry: LocalRegistry, conf: dict[str, Any]) -> None:
