@@ -32,7 +32,7 @@ def missing() -> list[Any]:
     try:
         import numpy as np
 
-        values += [np.float64("nan"), np.float32("nan"), np.datetime64("NaT"), np.timedelta64("NaT")]
+        values += [np.float64("nan"), np.float32("nan"), np.datetime64("NaT", "us"), np.timedelta64("NaT", "us")]
         import pandas as pd
 
         values += [pd.NA, pd.NaT]
