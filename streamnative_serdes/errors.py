@@ -94,7 +94,7 @@ class SerdesError(SerializationError, ValueError):
         self.hint = hint
 
     def at(self: _E, *, topic: str | None = None, version: int | None = None) -> _E:
-        """Add where the error happened; keeps what is already known. A version below 0 means that there is none."""
+        """Add where the error happened; keep what is already known. A version below 0 is not shown."""
         if self.topic is None:
             self.topic = topic
         if self.version is None and (version is None or version >= 0):

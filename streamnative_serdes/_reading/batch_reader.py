@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # By whether messages without a header are read.
 _WITHOUT_VERSION: Final = {whole: without_version(None, whole=whole) for whole in (False, True)}
-NO_WAY: Final = ((None, 0, True),)  # to read a message: failed() says why
+NO_WAY: Final = ((None, 0, True),)  # no reader fits: failed() says why
 _AMBIGUOUS = -2  # in counts, in place of the number of a route
 ERRORS: Final = " errors"  # the error column of a batch that is read only to find out what it holds
 

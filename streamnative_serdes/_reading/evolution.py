@@ -96,7 +96,7 @@ class Evolution:
         return self.withholding(bound.topic, bound.key, bound.version)
 
     def withholding(self, topic: str, key: int, version: int) -> _call_path.Bound:
-        """What reads nothing and holds for no time, and has the policy asked for each message."""
+        """Return a Bound that reads nothing and expires at once, so that the policy is asked for each message."""
         return _call_path.Bound(topic, key, version, _WITHHELD, None, 0.0)
 
     def withheld(self, bound: _call_path.Bound) -> bool:

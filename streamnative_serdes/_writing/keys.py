@@ -41,7 +41,7 @@ def schema_to_write(conf: dict[str, Any], given: object, *, is_key: bool) -> Sch
 
 
 def _path_of_map(node: AvroType, path: str, seen: set[int]) -> str | None:
-    """Where the first map is; None if there is none. A record may be within itself."""
+    """Return the path of the first map in the schema; None without a map. ``seen`` ends recursive records."""
     if isinstance(node, Map):
         return path
     if id(node) in seen:

@@ -192,7 +192,7 @@ class WritePolicy:
         return bound_pair(topic, key, pair, version, self.conf, is_key=self.is_key, lifetime=lifetime)
 
     def has_keys(self, topic: str) -> bool:
-        """Whether keys are written by :meth:`for_keys`: those of a topic that is of type KEY_VALUE or will be are.
+        """Whether :meth:`for_keys` writes the keys of this topic: as options say, or because its type is KEY_VALUE.
 
         Raises:
             SchemaRegistryError: the registry cannot be asked.

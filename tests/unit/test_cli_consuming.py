@@ -24,7 +24,7 @@ class Client:
     Args:
         bounds: first and next offset of each partition.
         coming: what each poll returns: partition, offset and error of a message, or None.
-        times: by partition, the first offset from any time on; -1 if there is none.
+        times: by partition, the offset that the broker finds for a timestamp; -1 without a message.
     """
 
     bounds: dict[int, tuple[int, int]]

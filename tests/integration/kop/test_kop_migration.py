@@ -125,6 +125,9 @@ def test_a_topic_is_copied_on_a_kop_resumed_after_a_kill_and_again_with_nothing_
             letters = f"topic:{migration.target}.dead-letters"
             assert migration("verify", "--dead-letters", letters)["differences"] == []
         except AssertionError:
+            copies = read(kop.kafka, migration.target)
+            wanted = expected(migration.sent).items()
+            assert not [one for partition, those in wanted for one in those if one not in copies[partition]], "lost"
             if not left:
                 raise
         else:
