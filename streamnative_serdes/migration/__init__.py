@@ -11,7 +11,7 @@ from .framing import BadMessageError, Rewriter
 from .planning.findings import Findings
 from .planning.plan import PlanOptions, plan
 from .planning.problems import Problem, ProblemsError
-from .planning.target import Target, ensure_target
+from .planning.target import Target, ensure_target, transactions_by_default
 from .route import Direction, Route, Side
 from .schemas.back import BackReport, Returned, copy_schemas_back, preview_schemas_back
 from .schemas.forward import SchemaReport, copy_schemas, preview_schemas, put_back_strategies
@@ -55,4 +55,5 @@ __all__ = [
     "preview_schemas",
     "preview_schemas_back",
     "put_back_strategies",
+    "transactions_by_default",
 ]

@@ -12,12 +12,21 @@ from typing import Any, Final
 
 import click
 
-from streamnative_serdes._kafka import is_waiting, no_producer_ids
+from streamnative_serdes._kafka import is_waiting
 from streamnative_serdes.cli.failures import INTERRUPTED, Command, FailureError
 from streamnative_serdes.cli.options import pairs
 from streamnative_serdes.cli.output import say, show_json
 from streamnative_serdes.errors import ConfigError
-from streamnative_serdes.migration import Moved, Report, Rules, State, TopicCopy, Wishes, move_groups
+from streamnative_serdes.migration import (
+    Moved,
+    Report,
+    Rules,
+    State,
+    TopicCopy,
+    Wishes,
+    move_groups,
+    transactions_by_default,
+)
 
 from .progress_bar import progress_bar
 from .rules import ruled
@@ -41,7 +50,7 @@ _FILE: Final = click.Path(dir_okay=False, path_type=Path)
     type=click.Choice(["auto", "on", "off"]),
     default="auto",
     show_default=True,
-    help="Auto: as `migrate plan` found. Off: copies have a header with their place.",
+    help="Auto: on where `migrate plan` found them to work, off on a KoP. Off: copies have a header with their place.",
 )
 @click.option(
     "--engine",
@@ -117,11 +126,11 @@ def topic(
 
 
 def _possible(state: State, engine: str) -> bool:
-    """Whether the target's broker has transactions: as `migrate plan` found, otherwise it is asked."""
+    """Whether the copy has transactions: as `migrate plan` found, otherwise the target's broker is asked."""
     if engine == "spark":
         return False
     found = ((state.findings or {}).get("probe") or {}).get("transactions")
-    return bool(found) if found is not None else no_producer_ids(state.route.writing.kafka, state.route.target) is None
+    return bool(found) if found is not None else transactions_by_default(state.route)
 
 
 def _copy(

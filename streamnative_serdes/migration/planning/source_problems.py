@@ -165,9 +165,8 @@ def of_probe(tree: Tree, left: str | None) -> Iterator[Problem]:
     if not probed["transactions"]:
         yield Problem(
             "no-transactions",
-            f"the target's broker does not support transactions ({probed['reasons']['transactions']}): each copy gets "
+            f"messages are copied without transactions ({probed['reasons']['transactions']}): each copy gets "
             "a header with its place in the source",
-            "run `migrate topic` with --transactions off",
         )
     yield from _altered(tree["counts"], probed)
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from confluent_kafka import Consumer
 
-from streamnative_serdes._kafka import BrokerRefusedError, ClientErrors, bounds_of, client
+from streamnative_serdes._kafka import BrokerRefusedError, ClientErrors, bounds_of, client, no_producer_ids
 from streamnative_serdes.errors import SchemaRegistryError
 from streamnative_serdes.migration.route import Route
 from streamnative_serdes.migration.topics import CONSUMER
@@ -114,6 +114,15 @@ def source_of(route: Route) -> Topic:
         )
     # All that a KoP says is what its broker takes, not a setting of the topic.
     return replace(found, settings={}) if cluster.is_kop else found
+
+
+def transactions_by_default(route: Route) -> bool:
+    """Whether messages are copied with transactions if neither the user nor a plan says so: not to a KoP.
+
+    Raises:
+        BrokerUnavailableError: no broker answers.
+    """
+    return not writing_cluster(route).is_kop and no_producer_ids(route.writing.kafka, route.target) is None
 
 
 def writing_cluster(route: Route) -> Cluster:
