@@ -19,7 +19,7 @@ INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
 DEMO := $(VENV)/.demo
 
-.PHONY: help install install-demo build demo demo-columns demo-real servers test test-newer test-integration check lint types imports test-kolkata bench bench-spark bench-migration bench-scale bench-key-value bench-entries bench-rust wheel asan fuzz fuzz-guided mutants format docs-api \
+.PHONY: help install install-demo build demo demo-columns demo-real servers test test-servers test-spark test-others test-long test-newer test-integration check lint types imports bench bench-spark bench-migration bench-scale bench-key-value bench-entries bench-rust wheel asan fuzz fuzz-guided mutants format docs-api \
 	clean distclean sanitized
 
 help: ## show this list
@@ -67,22 +67,49 @@ demo-real: $(BUILT) ## the demo with a real Kafka and a real Pulsar, which it st
 servers: $(BUILT) ## run a real Kafka and a real Pulsar until Ctrl-C or SIGTERM; SERVERS_ARGS: --token, --cluster, --confluent, --pulsar
 	PYTHONPATH=tests/servers $(BIN)/python -m servers up $(SERVERS_ARGS)
 
-test: $(BUILT) ## run all tests; PYTEST_ARGS for options
-	$(BIN)/pytest $(PYTEST_ARGS)
+# In three groups beside each other: with real servers, with Spark, and all others.
+test: $(BUILT) ## run all tests, in three groups at once; with PYTEST_ARGS="FILE ...", only pytest with these
+	@$(if $(PYTEST_ARGS),$(BIN)/pytest $(PYTEST_ARGS),\
+		echo "three groups of tests run at once; the output of each comes at its end"; \
+		$(MAKE) --no-print-directory --jobs=3 --output-sync=target --keep-going test-servers test-spark test-others)
+
+PYTEST := $(BIN)/pytest --durations=20
+ON_SERVERS := tests/integration tests/interop/test_confluent_scripts.py
+test-servers: $(BUILT)
+	$(PYTEST) $(ON_SERVERS)
+
+test-spark: $(BUILT)
+	$(PYTEST) tests/spark
+
+# Kolkata is far from UTC, and not by whole hours, so naive local times become visible.
+test-others: $(BUILT)
+	TZ=Asia/Kolkata $(PYTEST) tests --ignore=tests/spark $(addprefix --ignore=,$(ON_SERVERS))
+
+test-long: asan ## run what takes hours: kill loops, long outages, ten times the examples, a million mutants; before a release
+	SERVERS_REQUIRED=1 $(PYTEST) -m long tests/integration
+	SERDES_EXAMPLES=10 HYPOTHESIS_PROFILE=dev $(PYTEST) tests/property tests/integration/contract
+	$(MAKE) --no-print-directory fuzz FUZZ_ARGS="--mutants 1000000 --seed $$RANDOM"
+
+# Tests of what is compiled, and of what stands on it: the codec, columns, entries, the SerDes, classes of users.
+OF_COMPILED := $(wildcard $(addprefix tests/unit/test_,arrow_* auto_consume.py bad_input.py batches.py chosen_versions.py \
+	client_batches.py codec* converters.py defaults_* deserializer.py entry_conversion.py evolution_* far_years.py \
+	framings.py header.py interrupts.py java_entries.py java_s* kafka_entries.py key_value*.py kop_formats.py missing_values.py \
+	model* next_batches.py null_columns.py resolution.py schema.py segments.py serializer.py stats.py travel.py typed_* \
+	unmatched_columns.py whole_messages.py))
 
 # Memory, cycles, interrupts and the C API differ from Python to Python. Without pyspark, which none of this needs.
 NEWER := $(VENV)-newer
-NEWER_TESTS ?= tests/unit tests/adversity
-test-newer: $(BUILT) ## run unit and adversity tests on the newest Python here; without a newer one, on that of $(VENV)
-	@newer=$$($(BIN)/python tools/newer_python.py) || { echo "no newer Python found"; $(BIN)/pytest $(NEWER_TESTS) $(PYTEST_ARGS); exit; }; \
+NEWER_TESTS ?= $(OF_COMPILED) tests/unit/test_import.py tests/adversity
+test-newer: $(BUILT) ## run what depends on the interpreter on the newest Python here, if it is newer than that of $(VENV)
+	@newer=$$($(BIN)/python tools/newer_python.py) || { echo "no newer Python found"; exit; }; \
 	test -x $(NEWER)/bin/python || "$$newer" -m venv $(NEWER); \
 	$(NEWER)/bin/python -m pip install --quiet $(EDITABLE) ".[dev,cli]" "pyarrow>=20" "pandas>=2.2,<3" "cryptography>=42"; \
 	$(NEWER)/bin/pytest $(NEWER_TESTS) $(PYTEST_ARGS)
 
 test-integration: $(BUILT) ## run only the tests against real servers, and skip none of them
-	SERVERS_REQUIRED=1 $(BIN)/pytest tests/integration tests/interop/test_confluent_scripts.py $(PYTEST_ARGS)
+	SERVERS_REQUIRED=1 $(BIN)/pytest $(ON_SERVERS) $(PYTEST_ARGS)
 
-check: lint types imports test test-kolkata ## run all checks: lint, types, import rules, tests
+check: lint types imports test ## run all checks: lint, types, import rules, tests
 
 lint: $(BUILT) ## run ruff, cython-lint, the linters in tools/, and actionlint if it is installed
 	$(BIN)/ruff format --check .
@@ -101,10 +128,6 @@ types: $(BUILT) ## run mypy --strict, and check the stubs of compiled modules
 
 imports: $(BUILT) ## check that imports go downwards only
 	$(BIN)/lint-imports
-
-# Kolkata is far from UTC, and not by whole hours, so naive local times become visible.
-test-kolkata: $(BUILT) ## run unit and property tests in another time zone
-	TZ=Asia/Kolkata $(BIN)/pytest $(wildcard tests/unit tests/property) $(PYTEST_ARGS)
 
 bench: $(BUILT) ## compare throughput with confluent-kafka, fastavro and cavro; BENCH_ARGS for options
 	$(BIN)/python benchmarks/run.py $(BENCH_ARGS)
@@ -151,17 +174,15 @@ endef
 sanitized: $(BUILT)
 	$(call sanitized,$(ASAN))
 
-# Without the tests against Java: sanitizers do not work inside a Java virtual machine. Also without formats_hostile:
-# JSON, primitives and protobuf are read in Python. The compiled part of KEY_VALUE, the split by lengths, is in the
-# mutants (tests/fuzz/formats.py and pairs.py) and in tests/unit/test_key_value.py. Unit tests of rooms that call nothing
-# compiled but what other tests call anyway are left out, since they take several times as long here.
-PYTHON_ALONE := cli_* command_line compat_* confluent_client connect_* credentials kafka_[cqru]* kop local_registry \
-	migrat* mock_* phrases registry_* rehearsal renewal
-asan: sanitized ## run 200,000 mutants and the codec tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) $(BIN)/python tests/fuzz/mutate.py
-	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) $(BIN)/pytest \
-		$(wildcard tests/unit tests/property $(addprefix tests/adversity/test_,codec_hostile_*.py codec_threads.py arrow_*.py hostile_entries.py hostile_segments.py)) \
-		--ignore-glob='*_against_java.py' $(foreach name,$(PYTHON_ALONE),--ignore-glob='*/unit/test_$(name).py') $(PYTEST_ARGS)
+# Without the tests against Java: sanitizers do not work inside a Java virtual machine. JSON, primitives and protobuf are
+# read in Python; the compiled part of KEY_VALUE, the split by lengths, is in the mutants (tests/fuzz) too.
+UNDER_SANITIZERS := $(OF_COMPILED) $(addprefix tests/property/test_,arrow_against_codec.py codec_*.py entries.py \
+	evolution_policies.py key_value.py pairs_against_rows.py transactions.py typed_objects.py) \
+	$(addprefix tests/adversity/test_,codec_hostile_*.py codec_threads.py arrow_*.py hostile_entries.py hostile_segments.py)
+asan: sanitized ## run the tests of what is compiled, and 200,000 mutants, under AddressSanitizer and UndefinedBehaviorSanitizer
+	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) $(BIN)/python tests/fuzz/mutate.py $(FUZZ_ARGS)
+	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) \
+		$(BIN)/pytest $(wildcard $(UNDER_SANITIZERS)) --ignore-glob='*_against_java.py' --durations=20 $(PYTEST_ARGS)
 
 fuzz: sanitized ## run only the mutation fuzzer; before a release: FUZZ_ARGS="--mutants 5000000 --seed 1"
 	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) $(BIN)/python tests/fuzz/mutate.py $(FUZZ_ARGS)

@@ -26,7 +26,7 @@ from streamnative_serdes.migration import Report, State, TopicCopy, Wishes
 from streamnative_serdes.migration.copying.dead_letters import read_file
 from streamnative_serdes.migration.copying.messages import PLACE
 
-KILLS = 5
+KILLS = pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.long)])
 
 pytestmark = pytest.mark.usefixtures("nothing_is_known")
 
@@ -49,7 +49,10 @@ def commit(bootstrap: str, group: str, topic: str, offsets: dict[int, int]) -> N
         assert time.monotonic() < until
 
 
-def test_a_topic_is_copied_exactly_once_though_the_copy_is_killed_five_times(migration: Migration) -> None:
+@KILLS
+def test_a_topic_is_copied_exactly_once_though_the_copy_is_killed_again_and_again(
+    migration: Migration, kills: int
+) -> None:
     seed = random.randrange(1_000_000)
     print(f"seed {seed}")
     draw = random.Random(seed)
@@ -59,12 +62,12 @@ def test_a_topic_is_copied_exactly_once_though_the_copy_is_killed_five_times(mig
     group = new_name("group")
     commit(migration.kafka, group, migration.source, half)
 
-    kills = 0
-    for most in [1, 22_000, 4_000, 8_000, 1_000, *[1] * 10]:
-        kills += migration.kill_after(draw.randint(1, most), "--check", "--groups", group)
-        if kills == KILLS:
+    killed = 0
+    for most in [1, 22_000, 4_000, 8_000, 1_000, *[1] * 20]:
+        killed += migration.kill_after(draw.randint(1, most), "--check", "--groups", group)
+        if killed == kills:
             break
-    assert kills == KILLS
+    assert killed == kills
     told = migration("--check", "--groups", group)
 
     assert (told["copied"], told["bad"], told["ended"], told["lag"]) == (99_950, 50, True, 0)

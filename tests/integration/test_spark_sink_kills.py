@@ -28,8 +28,7 @@ import streamnative_serdes
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.testing import LocalRegistry
 
-# More kills with KILLS=20; each takes a start of Spark.
-KILLS = int(os.environ.get("KILLS", "4"))
+KILLS = pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.long)])  # each takes a start of Spark
 PER_KILL, MOST = 1_000, 500  # messages for each kill; in a batch
 LEFT = 4  # batches that the streams have to do yet, at least, when they are started for the death of Kafka
 VERSIONS, PARTITIONS, GROWN = 8, 4, 6
@@ -185,8 +184,9 @@ def place(message: Message) -> tuple[int, ...]:
     return tuple(int(headers[f"spark.{name}"]) for name in ("batch.id", "partition.id", "row"))
 
 
+@KILLS
 def test_no_row_is_lost_and_readers_and_transactions_give_none_twice_although_queries_and_kafka_are_killed(
-    kafka_to_kill: Kafka, tmp_path: Path
+    kafka_to_kill: Kafka, tmp_path: Path, kills: int
 ) -> None:
     from killed_queries import BEFORE_COMMITS, BEFORE_OFFSETS, PLACES
 
@@ -198,42 +198,42 @@ def test_no_row_is_lost_and_readers_and_transactions_give_none_twice_although_qu
         for future in admin.create_topics([NewTopic(name, PARTITIONS) for name in names]).values():
             future.result(HANG_SECONDS)
         program = Program(kafka_to_kill, registry, tmp_path)
-        half = KILLS // 2 * PER_KILL
+        half = kills // 2 * PER_KILL
         produce(kafka_to_kill, conf, range(half), PARTITIONS)
-        for number in range(KILLS):
-            if number == KILLS // 2:
+        for number in range(kills):
+            if number == kills // 2:
                 admin.create_partitions([NewPartitions(SOURCE, GROWN)])[SOURCE].result(HANG_SECONDS)
-                produce(kafka_to_kill, conf, range(half, KILLS * PER_KILL), GROWN)
+                produce(kafka_to_kill, conf, range(half, kills * PER_KILL), GROWN)
             where = PLACES[number % len(PLACES)]
             code = program.killed(where, chance.randint(1, 3))
             assert code == -signal.SIGKILL, f"it was not killed {where}: {program.kills()}\n{program.log()}"
-        more = kill_kafka(kafka_to_kill, program, conf)
+        more = kill_kafka(kafka_to_kill, program, conf, kills * PER_KILL)
         for _ in range(3):
             if program.end(program.start()) == 0:
                 break
         else:
             pytest.fail(program.log())
 
-        kills = program.kills()
-        print("killed", *Counter(kills).items(), sep="\n")
-        assert len(kills) == KILLS
-        running = [kill for kill in kills if not kill.startswith(BEFORE_OFFSETS)]
+        done = program.kills()
+        print("killed", *Counter(done).items(), sep="\n")
+        assert len(done) == kills
+        running = [kill for kill in done if not kill.startswith(BEFORE_OFFSETS)]
         assert running, "no kill hit a running batch"
-        assert any(kill.startswith(BEFORE_COMMITS) for kill in kills)
-        if KILLS >= 20:
-            places = Counter("inside a task" if kill.startswith("inside") else kill.partition(":")[0] for kill in kills)
+        assert any(kill.startswith(BEFORE_COMMITS) for kill in done)
+        if kills >= 20:
+            places = Counter("inside a task" if kill.startswith("inside") else kill.partition(":")[0] for kill in done)
             assert len(places) == 4, places
             assert min(places.values()) >= 5, places
         read = KafkaAvroDeserializer(conf)
-        expected = range(KILLS * PER_KILL + more)
+        expected = range(kills * PER_KILL + more)
         check(messages(kafka_to_kill, AT_LEAST_ONCE), read, expected, copies=True)
         check(messages(kafka_to_kill, TRANSACTIONAL), read, expected, copies=False)
         check_batches(tmp_path / "batches", len(expected))
 
 
-def kill_kafka(kafka: Kafka, program: Program, conf: dict[str, str]) -> int:
+def kill_kafka(kafka: Kafka, program: Program, conf: dict[str, str], first: int) -> int:
     """Kill the broker while the streams run, and start it again; returns how many messages were produced for it."""
-    more = range(KILLS * PER_KILL, KILLS * PER_KILL + LEFT * MOST)
+    more = range(first, first + LEFT * MOST)
     produce(kafka, conf, more, GROWN)
     started = program.running()
     kafka.kill()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -45,7 +44,7 @@ from streamnative_serdes.spark.datasource.writing.writers import BatchWriter, Ta
 from streamnative_serdes.spark.writes import Write
 
 PARTITIONS = 2
-KILLS = int(os.environ.get("KILLS", "3"))
+KILLS = pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.long)])
 SIGNED_IN = {
     "security.protocol": "sasl_plaintext",
     "sasl.mechanism": "PLAIN",
@@ -309,14 +308,15 @@ def begun(process: Any, step: Path) -> Any:
     return process
 
 
-def test_tasks_that_are_killed_at_any_moment_write_each_row_once(topic: Topic, tmp_path: Path) -> None:
+@KILLS
+def test_tasks_that_are_killed_at_any_moment_write_each_row_once(topic: Topic, tmp_path: Path, kills: int) -> None:
     import killed_tasks
 
-    batches, rows, chance = 4 * KILLS, 500, random.Random(3)
+    batches, rows, chance = 4 * kills, 500, random.Random(3)
     told = {"kafka.bootstrap.servers": topic.kafka["bootstrap.servers"], "kafka.log_level": "0", "topic": topic.name}
     given = ({**told, "delivery": "transactional"}, topic.query, tmp_path, batches, rows)
     step, hits = tmp_path / "step", []
-    for _ in range(KILLS):
+    for _ in range(kills):
         process = begun(killed_tasks.start(*given), step)
         time.sleep(chance.random())
         process.kill()
