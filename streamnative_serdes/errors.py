@@ -28,6 +28,8 @@ from typing import Any, TypeVar
 
 from confluent_kafka.serialization import SerializationError
 
+from ._paths import joined
+
 _E = TypeVar("_E", bound="SerdesError")
 
 
@@ -99,6 +101,11 @@ class SerdesError(SerializationError, ValueError):
             self.topic = topic
         if self.version is None and (version is None or version >= 0):
             self.version = version
+        return self
+
+    def inside(self: _E, step: str) -> _E:
+        """Put a step in front of ``path``: the name of the field around it, ``[3]`` of an item, ``["a"]`` of a key."""
+        self.path = joined(step, self.path) or None
         return self
 
     def __str__(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from streamnative_serdes._missing import hint_of
@@ -46,10 +46,3 @@ def check_size(name: str, size: int, data: bytes) -> None:
     """Raises DecodeError if ``data`` does not have ``size`` bytes."""
     if len(data) != size:
         raise DecodeError(f"expected {size} bytes for {name}, got {len(data)}", offset=min(size, len(data)))
-
-
-def within(path: str, error: Any) -> Any:
-    """The same error, with the path of the object around its field in front."""
-    inner = error.path or ""
-    error.path = f"{path}{'' if not inner or not path or inner.startswith('[') else '.'}{inner}"
-    return error

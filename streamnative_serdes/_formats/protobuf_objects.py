@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from streamnative_serdes._paths import entry
 from streamnative_serdes.errors import EncodeError
 
-from .faults import described, not_encodable, within
+from .faults import described, not_encodable
 from .jackson.notation import to_float
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def fill(message: Message, values: Mapping[Any, Any], depth: int = _DEPTH) -> No
             if value is not None:
                 _set(message, field, value, depth)
         except EncodeError as error:
-            raise within(name, error) from None
+            raise error.inside(name) from None
 
 
 def _set(message: Message, field: FieldDescriptor, value: Any, depth: int) -> None:
@@ -62,7 +63,7 @@ def _set_map(target: Any, field: FieldDescriptor, value: Any, depth: int) -> Non
                 _assign(keys, key, target.__getitem__)
                 _set_message(target[key], item, depth)
         except EncodeError as error:
-            raise within(f"[{key!r:.60}]", error) from None
+            raise error.inside(entry(key)) from None
 
 
 def _set_list(target: Any, field: FieldDescriptor, value: Any, depth: int) -> None:
@@ -75,7 +76,7 @@ def _set_list(target: Any, field: FieldDescriptor, value: Any, depth: int) -> No
             else:
                 _set_message(target.add(), item, depth)
         except EncodeError as error:
-            raise within(f"[{number}]", error) from None
+            raise error.inside(f"[{number}]") from None
 
 
 def _set_message(target: Any, value: Any, depth: int) -> None:

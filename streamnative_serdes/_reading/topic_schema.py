@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from streamnative_serdes import header
-from streamnative_serdes._formats.faults import within
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes._topics.known import Known, known_from
 from streamnative_serdes.errors import ConfigError, DecodeError, SchemaError
@@ -184,7 +183,7 @@ class TopicSchema:
         try:
             return None if key is None else self.key.reader(whole=True)(bytes(key))
         except DecodeError as error:
-            raise within("key", error.at(topic=self.topic, version=self.version)) from None
+            raise error.at(topic=self.topic, version=self.version).inside("key") from None
 
 
 def _part_of(known: Known, part: Part | None) -> Known:

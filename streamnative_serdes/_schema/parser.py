@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from streamnative_serdes._paths import joined
 from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError
 
 from .doubts import Doubts
@@ -255,7 +256,7 @@ class _Parser:
         name = tree.get("name") if isinstance(tree, dict) else None
         if not isinstance(name, str) or not name:
             raise SchemaError(f"expected a field with a name, got {tree!r:.80}", path=path)
-        here = f"{path}.{name}" if path else name
+        here = joined(path, name)
         if self.strict and not is_name(name):
             raise SchemaError(f"{name!r:.80} is not a valid Avro name", path=here)
         kind = self.parse(_need(tree, "type", here), namespace, here, depth + 1)

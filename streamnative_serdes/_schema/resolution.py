@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from streamnative_serdes._paths import joined
 from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError
 
 from .aliases import Aliases, DuplicateFieldError
@@ -215,7 +216,7 @@ class Resolver:
             return None  # an array may be empty
         seen.add(id(step))
         faults = [
-            self.certain_fault(part, f"{path}.{name}" if path and name else path or name, seen)
+            self.certain_fault(part, joined(path, name), seen)
             for part, name in zip(step.parts, _part_names(step), strict=False)  # an open record has fewer parts
             if part is not None
         ]

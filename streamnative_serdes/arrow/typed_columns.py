@@ -109,7 +109,7 @@ class TypedColumns(BatchColumns):
             try:
                 steps.append(self._step_of(part, wrote))
             except SchemaError as error:
-                error.path = f"{name}.{error.path}" if error.path else name
+                error.inside(name)
                 raise
         return _Step(PairNode(writer.kind), steps)
 
@@ -226,10 +226,7 @@ def _failure(error: DecodeError | EncodeError, part: Part, prefix: str) -> Decod
     if isinstance(error, EncodeError):
         found = DecodeError(f"the value does not fit its column: {error.message}", path=error.path)
     assert isinstance(found, DecodeError)
-    if prefix:
-        path = found.path or ""
-        found.path = f"{prefix}{'' if not path or path.startswith('[') else '.'}{path}"
-    return found.at(topic=part.topic, version=part.version)
+    return found.inside(prefix).at(topic=part.topic, version=part.version)
 
 
 def _raise_first(texts: pa.Array, failures: _Failures, compiled: Callable[[str | None], object]) -> None:

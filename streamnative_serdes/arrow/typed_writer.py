@@ -66,7 +66,7 @@ class TypedColumnWriter:
             return self._messages(name, part, pieces, name, header, large)
         except EncodeError as error:
             if error.row is not None:  # otherwise it is about the columns, and its path is that of one of them
-                error.path = f"{name}.{error.path}" if error.path else name
+                error.inside(name)
             raise
 
     def _messages(

@@ -34,6 +34,4 @@ def within(name: str, work: Callable[[Any], _Done], data: Any) -> _Done | None:
     try:
         return work(data)
     except (DecodeError, EncodeError) as error:
-        path = error.path or ""
-        error.path = f"{name}{'' if not path or path.startswith('[') else '.'}{path}"
-        raise
+        raise error.inside(name) from None

@@ -8,7 +8,7 @@ from typing import Any, Final, Self, TypeAlias
 from streamnative_serdes.errors import SchemaError
 
 from .schema import Field, Schema, Type
-from .values import checked_schema, joined
+from .values import checked_schema
 
 _STRUCT: Final = Type.STRUCT
 _OF_OTHERS: Final = {Type.ARRAY: "use SchemaBuilder.array(items)", Type.MAP: "use SchemaBuilder.map(keys, values)"}
@@ -255,7 +255,7 @@ def _of_field(name: str, schema: SchemaLike, optional: bool | None, default: Any
             return made
         return checked_schema(made.varied(optional, default))
     except SchemaError as error:
-        error.path = joined(name, error.path)
+        error.inside(name)
         raise
 
 

@@ -21,7 +21,6 @@ from streamnative_serdes.errors import DecodeError
 from .json_schema import from_json
 from .json_values import Form, Read, read_schemaless, reader
 from .schema import Schema
-from .values import joined
 
 MAX_TEXT: Final = 1 << 23  # bytes of schemas that are kept, in sum; parsed, they take some thirty times as much
 _PAYLOAD: Final = b'"payload":'
@@ -110,7 +109,7 @@ class Envelopes:
             schema = from_json(node, self._form)
             return KnownSchema(schema, reader(schema, self._form))
         except DecodeError as error:
-            error.path = joined("schema", error.path)
+            error.inside("schema")
             raise
 
     def _keep(self, data: bytes, known: KnownSchema) -> None:

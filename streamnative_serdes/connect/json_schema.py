@@ -11,7 +11,6 @@ from streamnative_serdes.errors import DecodeError, SchemaError
 from .builder import SchemaBuilder
 from .json_values import Form, reader, writer
 from .schema import Schema, Type
-from .values import joined
 
 _NAMES: Final = {kind: kind.value for kind in Type} | {Type.FLOAT32: "float", Type.FLOAT64: "double"}
 _TYPES: Final = {name: kind for kind, name in _NAMES.items()}
@@ -106,7 +105,7 @@ def _add_field(builder: SchemaBuilder, field: Any, path: str, form: Form) -> Non
             raise DecodeError(f"expected a string, got {described(field.get('field'))}", path="field")
         builder.field(field["field"], schema)
     except (DecodeError, SchemaError) as error:
-        error.path = joined(path, error.path)
+        error.inside(path)
         raise
 
 
@@ -114,7 +113,7 @@ def _inner(node: dict[str, Any], name: str, form: Form) -> Schema:
     try:
         return _read(node.get(name), form)
     except (DecodeError, SchemaError) as error:
-        error.path = joined(name, error.path)
+        error.inside(name)
         raise
 
 
@@ -139,5 +138,5 @@ def _with_default(schema: Schema, node: dict[str, Any], form: Form) -> Schema:
     try:
         return schema.replaced(default=reader(schema, form)(node["default"]))
     except DecodeError as error:
-        error.path = joined("default", error.path)
+        error.inside("default")
         raise

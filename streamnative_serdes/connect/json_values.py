@@ -27,12 +27,13 @@ from streamnative_serdes._formats.jackson.notation import to_float as nearest_fl
 from streamnative_serdes._formats.jackson.numbers import to_float
 from streamnative_serdes._formats.jackson.parsing import to_float as to_double
 from streamnative_serdes._formats.json_number import JsonNumber
+from streamnative_serdes._paths import entry
 from streamnative_serdes.errors import DecodeError, EncodeError, SerdesError
 
 from .logical import Decimal, decimal_of, logical_of, rescaled, to_bytes
 from .schema import Schema, Type
 from .struct import Struct
-from .values import described, joined, make_checker
+from .values import described, make_checker
 
 Write = Callable[[Any], str]
 Read = Callable[[Any], Any]
@@ -100,7 +101,7 @@ def _array_writer(schema: Schema, form: Form) -> Write:
             for each in value:
                 parts.append(item(each))  # noqa: PERF401 - its length is the place of an error
         except EncodeError as error:
-            error.path = joined(f"[{len(parts)}]", error.path)
+            error.inside(f"[{len(parts)}]")
             raise
         return f"[{','.join(parts)}]"
 
@@ -125,7 +126,7 @@ def _map_writer(schema: Schema, form: Form) -> Write:
                     raise EncodeError("a map with string keys is a JSON object, where None cannot be a key")
                 parts.append(f"{name}:{value_writer(each)}" if named else f"[{name},{value_writer(each)}]")
         except EncodeError as error:
-            error.path = joined(f"[{key!r:.40}]", error.path)
+            error.inside(entry(key))
             raise
         return f"{{{','.join(parts)}}}" if named else f"[{','.join(parts)}]"
 
@@ -146,7 +147,7 @@ def _struct_writer(schema: Schema, form: Form) -> Write:
             for name, label, write_one in fields:
                 parts.append(label + write_one(get(value, name)))
         except EncodeError as error:
-            error.path = joined(name, error.path)
+            error.inside(name)
             raise
         return f"{{{','.join(parts)}}}"
 
@@ -199,7 +200,7 @@ def write_schemaless(value: Any) -> str:
 
 
 def _schemaless_map(value: dict[Any, Any]) -> str:
-    parts = [(write_schemaless(key), _inner(f"[{key!r:.40}]", each)) for key, each in value.items()]
+    parts = [(write_schemaless(key), _inner(entry(key), each)) for key, each in value.items()]
     if all(isinstance(key, str) for key in value):
         return f"{{{','.join(f'{key}:{each}' for key, each in parts)}}}"
     return f"[{','.join(f'[{key},{each}]' for key, each in parts)}]"
@@ -209,7 +210,7 @@ def _inner(path: str, value: Any) -> str:
     try:
         return write_schemaless(value)
     except EncodeError as error:
-        error.path = joined(path, error.path)
+        error.inside(path)
         raise
 
 
@@ -333,7 +334,7 @@ def _array_reader(schema: Schema, form: Form) -> Read:
             for each in value:
                 found.append(item(each))  # noqa: PERF401 - its length is the place of an error
         except DecodeError as error:
-            error.path = joined(f"[{len(found)}]", error.path)
+            error.inside(f"[{len(found)}]")
             raise
         return found
 
@@ -361,7 +362,7 @@ def _map_reader(schema: Schema, form: Form) -> Read:
                     raise DecodeError("expected each key once in a map")
                 found[key] = read_value(pair[1])
         except DecodeError as error:
-            error.path = joined(f"[{key!r:.40}]", error.path)
+            error.inside(entry(key))
             raise
         return found
 
@@ -383,7 +384,7 @@ def _struct_reader(schema: Schema, form: Form) -> Read:
                 if one is not None:
                     found[name] = one
         except DecodeError as error:
-            error.path = joined(name, error.path)
+            error.inside(name)
             raise
         return make(schema, found)
 
@@ -421,6 +422,6 @@ def read_schemaless(value: Any) -> Any:
             for at, each in enumerate(value):
                 value[at] = read_schemaless(each)
     except DecodeError as error:
-        error.path = joined(f"[{at!r:.40}]", error.path)
+        error.inside(entry(at))
         raise
     return value

@@ -11,12 +11,13 @@ from typing import Any, Final
 
 from streamnative_serdes._formats.jackson.notation import to_float as nearest_float
 from streamnative_serdes._formats.jackson.numbers import to_float
+from streamnative_serdes._paths import entry
 from streamnative_serdes.errors import EncodeError, SchemaError
 
 from .logical import logical_of
 from .schema import Schema, Type
 from .struct import Struct
-from .values import described, joined
+from .values import described
 
 _WIDTHS: Final = {
     kind: width
@@ -123,7 +124,7 @@ def _map(source: Schema, value: Any, target: Schema) -> dict[Any, Any]:
         raise EncodeError(f"expected map, a dict, got {type(value).__name__}")
     found = {}
     for key, each in value.items():
-        path = f"[{key!r:.40}]"
+        path = entry(key)
         name = _within(f"{path} (key)", source.key_schema, key, target.key_schema)
         found[name] = _within(path, source.value_schema, each, target.value_schema)
     return found
@@ -133,5 +134,5 @@ def _within(path: str, source: Schema, value: Any, target: Schema) -> Any:
     try:
         return _project(source, value, target)
     except (SchemaError, EncodeError) as error:
-        error.path = joined(path, error.path)
+        error.inside(path)
         raise

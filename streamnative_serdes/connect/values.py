@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from streamnative_serdes._missing import hint_of
+from streamnative_serdes._paths import entry
 from streamnative_serdes.errors import EncodeError, SchemaError
 
 from .logical import Decimal, Enum, logical_of, require_base
@@ -38,17 +39,7 @@ def validate(schema: Schema, value: Any, path: str = "") -> None:
         elif not schema.optional:
             raise _none(schema)
     except EncodeError as error:
-        raise _placed(error, path) from None
-
-
-def joined(outer: str, inner: str | None) -> str:
-    """The path of ``inner`` inside ``outer``: ``a`` and ``b`` are ``a.b``, ``a`` and ``[0]`` are ``a[0]``.
-
-    A remark after the path, which begins with a blank, needs no dot either.
-    """
-    if not inner or not outer:
-        return inner or outer
-    return f"{outer}{inner}" if inner[0] in "[{ " else f"{outer}.{inner}"
+        raise error.inside(path) from None
 
 
 def described(schema: Schema) -> str:
@@ -71,11 +62,6 @@ def checked_schema(schema: Schema) -> Schema:
 
 def _none(schema: Schema) -> EncodeError:
     return EncodeError(f"expected {described(schema)}, got None", hint="only optional schemas allow None")
-
-
-def _placed(error: EncodeError, step: str) -> EncodeError:
-    error.path = joined(step, error.path) or None
-    return error
 
 
 def _expected(what: str, value: object) -> EncodeError:
@@ -208,7 +194,7 @@ def _array_checker(schema: Schema) -> Check:
                 elif not optional:
                     raise _none(item)
         except EncodeError as error:
-            raise _placed(error, f"[{at}]") from None
+            raise error.inside(f"[{at}]") from None
 
     return check
 
@@ -231,7 +217,7 @@ def _map_checker(schema: Schema) -> Check:
                 elif not optional:
                     raise _none(value_schema)
         except EncodeError as error:
-            raise _placed(error, f"[{key!r:.40}]") from None
+            raise error.inside(entry(key)) from None
 
     return check
 
@@ -254,7 +240,7 @@ def _struct_checker(schema: Schema) -> Check:
                 elif required:
                     raise _none(kind)
         except EncodeError as error:
-            raise _placed(error, name) from None
+            raise error.inside(name) from None
 
     return check
 

@@ -97,7 +97,7 @@ def test_data_without_a_schema_comes_back(converter: AvroConverter, value: Any) 
 
 @pytest.mark.parametrize(
     ("value", "path"),
-    [({"a": object()}, "['a']"), ({"a": [1, 2**63]}, "['a'][1]"), ([[[]] * 3, PythonDecimal(1)], "[1]")],
+    [({"a": object()}, '["a"]'), ({"a": [1, 2**63]}, '["a"][1]'), ([[[]] * 3, PythonDecimal(1)], "[1]")],
     ids=["object", "large int", "decimal"],
 )
 def test_other_data_without_a_schema_is_an_error_with_its_path(converter: AvroConverter, value: Any, path: str) -> None:
@@ -179,7 +179,7 @@ def test_a_decimal_beyond_the_precision_that_it_declares_is_not_written_but_read
     message = converter.from_connect_data("t", schema, Struct(schema, **fields))
     assert converter.to_connect_data("t", message).value == Struct(schema, **fields)
 
-    for name, value, path in (("a", bad, "a"), ("list", [good, -bad], "list[1]"), ("map", {"k": bad}, "map['k']")):
+    for name, value, path in (("a", bad, "a"), ("list", [good, -bad], "list[1]"), ("map", {"k": bad}, 'map["k"]')):
         for _ in range(2):
             with pytest.raises(EncodeError, match=r"decimal\(4, 2\) cannot hold -?100.00: .* 4 digits") as caught:
                 converter.from_connect_data("t", schema, Struct(schema, **fields | {name: value}))
@@ -211,7 +211,7 @@ def test_an_error_deep_in_a_value_costs_no_second_conversion(
     monkeypatch.setattr(writing, "to_bytes", counted)
     with pytest.raises(EncodeError, match=r"cannot hold 100\.00") as caught:
         converter.from_connect_data("t", kind, value)
-    assert caught.value.path == "bad[7]['k'][0].bad[7]['k'][0]"
+    assert caught.value.path == 'bad[7]["k"][0].bad[7]["k"][0]'
     assert len(written) == 2  # the good one of each struct
 
 

@@ -60,7 +60,7 @@ def test_none_removes_the_value_of_a_field_that_may_be_unset() -> None:
         ({"items": [Struct(INNER, n=1), 5]}, "items[1]", "expected struct inner, a Struct, got 5"),
         ({"items": [{"n": 1}]}, "items[0]", "expected struct inner, a Struct"),
         ({"by_id": {1: Struct.of_checked(INNER, {"n": 300})}}, "by_id[1].n", "expected int8"),
-        ({"by_id": {"1": Struct(INNER, n=1)}}, "by_id['1'] (key)", "expected int32"),
+        ({"by_id": {"1": Struct(INNER, n=1)}}, 'by_id["1"] (key)', "expected int32"),
         ({"by_id": {1: None}}, "by_id[1]", "expected struct inner, got None"),
         ({"items": [Struct(SCHEMA)]}, "items[0]", "got one with another schema"),
     ],
@@ -206,7 +206,7 @@ def test_schemas_that_are_not_compatible_are_refused_with_the_path(
     value = {INT32: 1, STRING: "x"}[source]
     with pytest.raises(SchemaError) as caught:
         SchemaProjector.project(of(source), Struct(of(source), a={"k": [value]}), of(target))
-    assert caught.value.path == "a['k'][0]"
+    assert caught.value.path == 'a["k"][0]'
     assert message in caught.value.message
 
 

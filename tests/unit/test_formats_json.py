@@ -227,7 +227,11 @@ def test_without_a_schema_it_is_plain_json_data() -> None:
 
 def test_other_objects_than_plain_json_data_are_refused_with_their_path() -> None:
     format = JsonFormat(None)
-    for value, path in (({"a": [b""]}, r"a\[0\]"), ({"a": {"b": {1}}}, "a.b"), ([[dt.date.min]], r"\[0\]\[0\]")):
+    for value, path in (
+        ({"a": [b""]}, r'\["a"\]\[0\]'),
+        ({"a": {"b": {1}}}, r'\["a"\]\["b"\]'),
+        ([[dt.date.min]], r"\[0\]\[0\]"),
+    ):
         with pytest.raises(EncodeError, match=f"^field {path}: expected plain JSON data"):
             format.encode(value)
     with pytest.raises(EncodeError, match="text as key"):

@@ -234,13 +234,13 @@ def test_what_does_not_fit_is_an_error_that_names_the_field(value: Any, fault: s
     [
         ({"counts": [("a", 1)]}, "^field counts: expected a mapping"),
         ({"counts": {1: 1}}, r"^field counts\[1\]: expected str"),
-        ({"counts": {"a": "x"}}, r"^field counts\['a'\]: "), ({"at": {"seconds": 2**63}}, r"^field at\.seconds: "),
+        ({"counts": {"a": "x"}}, r'^field counts\["a"\]: '), ({"at": {"seconds": 2**63}}, r"^field at\.seconds: "),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_a_map_is_an_error_that_names_the_key(value: Any, fault: str) -> None:
     with pytest.raises(EncodeError, match=fault):
         of(ROWS["PROTOBUF_NATIVE Everything"].schema).encode(value)
-    with pytest.raises(EncodeError, match=r"^field fields\['a'\]\.number_value: "):
+    with pytest.raises(EncodeError, match=r'^field fields\["a"\]\.number_value: '):
         of(ROWS["PROTOBUF_NATIVE Struct, recursive"].schema).encode({"fields": {"a": {"number_value": "x"}}})
 
 

@@ -115,7 +115,7 @@ cdef bytes written_by_function(Half half, object obj, str name, const char* head
     try:
         return half.write(obj, header, header_size)
     except EncodeError as error:
-        inside(error, name)
+        error.inside(name)
         raise
 
 
@@ -124,15 +124,8 @@ cdef int name_half(str name) except -1:
     try:
         return sns_reraise()
     except (EncodeError, DecodeError) as error:
-        inside(error, name)
+        error.inside(name)
         raise
-
-
-cdef int inside(object error, str name) except -1:
-    """Put the name of the half in front of the path in ``error``."""
-    path = error.path
-    error.path = name if not path else f"{name}{path}" if path.startswith("[") else f"{name}.{path}"
-    return 0
 
 
 cdef inline int put_length(char* place, Py_ssize_t length) noexcept:
@@ -182,7 +175,7 @@ cdef object read_by_function(Half half, str name, const uint8_t* start, Py_ssize
     try:
         return half.read(start, size, offset)
     except DecodeError as error:
-        inside(error, name)
+        error.inside(name)
         raise
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from streamnative_serdes._paths import entry
 from streamnative_serdes.errors import EncodeError
 
-from ..faults import not_encodable, within
+from ..faults import not_encodable
 from .notation import double_text, quoted
 
 _MOST_BITS = 14_000  # of an int, whose text then has at most 4,215 digits
@@ -42,7 +43,7 @@ def _write_object(obj: dict[Any, Any], out: list[str], depth: int) -> None:
         try:
             _write(item, out, depth)
         except EncodeError as error:
-            raise within(f"{key:.60}", error) from None
+            raise error.inside(entry(key)) from None
     out.append("{}" if separator == "{" else "}")
 
 
@@ -54,7 +55,7 @@ def _write_array(obj: Any, out: list[str], depth: int) -> None:
         try:
             _write(item, out, depth)
         except EncodeError as error:
-            raise within(f"[{number}]", error) from None
+            raise error.inside(f"[{number}]") from None
     out.append("]")
 
 

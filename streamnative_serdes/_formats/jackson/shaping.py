@@ -14,11 +14,12 @@ from collections.abc import Callable
 from typing import Any
 
 from streamnative_serdes._config import CodecArguments
+from streamnative_serdes._paths import entry
 from streamnative_serdes._schema import MISSING, Array, AvroType, Enum, Field, Fixed, Map, Primitive, Record, Union
 from streamnative_serdes.errors import DecodeError
 
 from .. import moments
-from ..faults import not_decodable, within
+from ..faults import not_decodable
 from .branches import choose, ranker_of
 from .defaults import Budget, Default
 from .java_classes import DATES, is_of_java, is_pairs
@@ -65,7 +66,7 @@ class Shaper:
                     try:
                         item = convert(item, budget)
                     except DecodeError as error:
-                        raise within(name, error) from None
+                        raise error.inside(name) from None
                 elif default is not None:
                     item = default.value(budget)
                 shaped[name] = item
@@ -103,7 +104,7 @@ class Shaper:
                     try:
                         value[number] = convert(item, budget)
                     except DecodeError as error:
-                        raise within(f"[{number}]", error) from None
+                        raise error.inside(f"[{number}]") from None
             return value
 
         return shape
@@ -119,7 +120,7 @@ class Shaper:
                     try:
                         value[key] = convert(item, budget)
                     except DecodeError as error:
-                        raise within(f'["{key:.60}"]', error) from None
+                        raise error.inside(entry(key)) from None
             return value
 
         return shape
@@ -139,7 +140,7 @@ class Shaper:
                     shaped = None if item is None else convert(item, budget)
                     pairs.append({"key": to_key(key, budget), "value": shaped})
                 except DecodeError as error:
-                    raise within(f'["{key:.60}"]', error) from None
+                    raise error.inside(entry(key)) from None
             return pairs
 
         return shape

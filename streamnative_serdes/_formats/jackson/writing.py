@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
+from streamnative_serdes._paths import entry
 from streamnative_serdes._schema import (
     ONLY_FIELD,
     Array,
@@ -23,7 +24,6 @@ from streamnative_serdes._schema import (
 )
 from streamnative_serdes.errors import EncodeError
 
-from ..faults import within
 from .java_classes import is_of_java, is_pairs
 from .leaf_texts import text_of
 from .notation import quoted
@@ -73,7 +73,7 @@ class Writer:
                 try:
                     convert(item, out)
                 except EncodeError as error:
-                    raise within(name, error) from None
+                    raise error.inside(name) from None
             out.append("{}" if separator == "{" else "}")
 
         self._records[id(node)] = write  # for the record inside itself
@@ -96,7 +96,7 @@ class Writer:
                 try:
                     convert(item, out)
                 except EncodeError as error:
-                    raise within(f"[{number}]", error) from None
+                    raise error.inside(f"[{number}]") from None
             out.append("]")
 
         return write
@@ -112,7 +112,7 @@ class Writer:
                 try:
                     convert(item, out)
                 except EncodeError as error:
-                    raise within(f'["{key:.60}"]', error) from None
+                    raise error.inside(entry(key)) from None
             out.append("{}" if separator == "{" else "}")
 
         return write
@@ -132,7 +132,7 @@ class Writer:
                     out.append(f"{separator}{key if key.startswith(_QUOTE) else quoted(key)}:")
                     convert(pair["value"], out)
                 except EncodeError as error:
-                    raise within(f"[{number}]", error) from None
+                    raise error.inside(f"[{number}]") from None
                 separator = ","
             out.append("{}" if separator == "{" else "}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from streamnative_serdes.connect.values import joined
+from streamnative_serdes._paths import entry, joined
 from streamnative_serdes.errors import DecodeError, EncodeError
 
 from .names import KEY, MAP_ENTRY, NAMESPACE, VALUE
@@ -55,8 +55,8 @@ def to_anything(value: Any, path: str = "", depth: int = 0) -> dict[str, Any]:
         return {
             "map": [
                 {
-                    KEY: to_anything(key, joined(path, f"[{key!r:.40}]") + " (key)", depth + 1),
-                    VALUE: to_anything(item, joined(path, f"[{key!r:.40}]"), depth + 1),
+                    KEY: to_anything(key, joined(path, entry(key)) + " (key)", depth + 1),
+                    VALUE: to_anything(item, joined(path, entry(key)), depth + 1),
                 }
                 for key, item in value.items()
             ]

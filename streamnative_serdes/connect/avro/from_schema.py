@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from streamnative_serdes import _schema as avro
+from streamnative_serdes._paths import joined
 from streamnative_serdes.connect.logical import Date, Decimal, Time, Timestamp, require_base
 from streamnative_serdes.connect.schema import Field, Schema, Type
-from streamnative_serdes.connect.values import joined
 from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError
 
 from . import names

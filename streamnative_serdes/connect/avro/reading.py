@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from streamnative_serdes import _schema as avro
+from streamnative_serdes._paths import entry
 from streamnative_serdes.connect.logical import logical_of
 from streamnative_serdes.connect.schema import Schema, Type
 from streamnative_serdes.connect.struct import Struct
-from streamnative_serdes.connect.values import SchemaAndValue, joined
+from streamnative_serdes.connect.values import SchemaAndValue
 from streamnative_serdes.errors import DecodeError, EncodeError
 
 from . import names
@@ -212,11 +213,6 @@ def _small(schema: Schema) -> Convert:
     return convert
 
 
-def _placed(error: DecodeError, step: str) -> DecodeError:
-    error.path = joined(step, error.path)
-    return error
-
-
 def _set(found: dict[str, Any]) -> dict[str, Any]:
     """Only the fields that are not null."""
     if None in found.values():
@@ -266,7 +262,7 @@ class _Maker:
                 for name, field in changed:
                     found[name] = field(found[name])
             except DecodeError as error:
-                raise _placed(error, name) from None
+                raise error.inside(name) from None
             return of_checked(schema, _set(found))
 
         return convert
@@ -283,7 +279,7 @@ class _Maker:
                 for at, each in enumerate(datum):  # the codec's list, which nobody else has
                     datum[at] = item(each)
             except DecodeError as error:
-                raise _placed(error, f"[{at}]") from None
+                raise error.inside(f"[{at}]") from None
             found: list[Any] = datum
             return found
 
@@ -300,7 +296,7 @@ class _Maker:
             try:
                 return {(key := name): item(each) for name, each in datum.items()}
             except DecodeError as error:
-                raise _placed(error, f"[{key!r:.40}]") from None
+                raise error.inside(entry(key)) from None
 
         return convert
 
@@ -319,7 +315,7 @@ class _Maker:
                 for at, entry in enumerate(datum):  # noqa: B007 - for the error
                     found[key_of(entry[names.KEY])] = value_of(entry[names.VALUE])
             except DecodeError as error:
-                raise _placed(error, f"[{at}]") from None
+                raise error.inside(f"[{at}]") from None
             return found
 
         return convert
@@ -339,6 +335,6 @@ class _Maker:
             try:
                 return Struct.of_checked(schema, _set({name: field(datum[1][_ONLY])}))
             except DecodeError as error:
-                raise _placed(error, name) from None
+                raise error.inside(name) from None
 
         return convert

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from streamnative_serdes._paths import joined
 from streamnative_serdes._schema import is_name
 from streamnative_serdes._schema.rules import logical_fault
 from streamnative_serdes.connect.logical import Date, Decimal, Time, Timestamp
 from streamnative_serdes.connect.schema import Schema, Type
-from streamnative_serdes.connect.values import joined
 from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError
 
 from . import names

@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
+from streamnative_serdes._paths import entry
 from streamnative_serdes.connect.logical import Date, Decimal, logical_of, to_bytes
 from streamnative_serdes.connect.schema import Schema, Type
-from streamnative_serdes.connect.values import joined, validate
+from streamnative_serdes.connect.values import validate
 from streamnative_serdes.errors import EncodeError
 
 from . import names
@@ -103,7 +104,7 @@ def _array(schema: Schema, options: AvroOptions, translated: Translated) -> Conv
             for each in value:
                 converted.append(item(each))  # noqa: PERF401 - for the error
         except EncodeError as error:
-            error.path = joined(f"[{len(converted)}]", error.path)
+            error.inside(f"[{len(converted)}]")
             raise
         return converted
 
@@ -127,7 +128,7 @@ def _avro_map(item: Convert) -> Convert:
             for name, each in value.items():
                 converted[name] = item(each)
         except EncodeError as error:
-            error.path = joined(f"[{name!r:.40}]", error.path)
+            error.inside(entry(name))
             raise
         return converted
 
@@ -143,7 +144,7 @@ def _entries(key_of: Convert, value_of: Convert) -> Convert:
             for name, each in value.items():
                 converted.append({names.KEY: key_of(name), names.VALUE: value_of(each)})
         except EncodeError as error:
-            error.path = joined(f"[{name!r:.40}]", error.path)
+            error.inside(entry(name))
             raise
         return converted
 
@@ -172,7 +173,7 @@ def _struct(schema: Schema, options: AvroOptions, translated: Translated) -> Con
             for name, avro_name, field, as_set in fields:
                 converted[avro_name] = field(value.get(name) if as_set else value[name])
         except EncodeError as error:
-            error.path = joined(name, error.path)
+            error.inside(name)
             raise
         return converted
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from streamnative_serdes._paths import entry
 from streamnative_serdes.connect import Date, Decimal, Schema, Struct, Time, Timestamp, Type
 from streamnative_serdes.connect.logical import logical_of, rescaled
-from streamnative_serdes.connect.values import joined
 from streamnative_serdes.errors import DecodeError
 
 from ..arrow_types import arrow_type
@@ -108,7 +108,7 @@ def _struct(schema: Schema, fill: bool) -> Convert:
             for name, one in fields:
                 found[name] = one(get(value, name))
         except DecodeError as error:
-            error.path = joined(name, error.path)
+            error.inside(name)
             raise
         return found
 
@@ -122,7 +122,7 @@ def _array(item: Convert) -> Convert:
             for each in value:
                 found.append(item(each))  # noqa: PERF401 - its length is the place of an error
         except DecodeError as error:
-            error.path = joined(f"[{len(found)}]", error.path)
+            error.inside(f"[{len(found)}]")
             raise
         return found
 
@@ -137,7 +137,7 @@ def _map(key: Convert, item: Convert) -> Convert:
             for name, each in value.items():
                 found.append((key(name), item(each)))
         except DecodeError as error:
-            error.path = joined(f"[{name!r:.40}]", error.path)
+            error.inside(entry(name))
             raise
         return found
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from pyspark.sql import Row
 
+from streamnative_serdes._paths import entry
 from streamnative_serdes.connect import Date, Decimal, Schema, Struct, Time, Timestamp, Type
 from streamnative_serdes.connect.logical import decimal_of, logical_of, rescaled, to_bytes
-from streamnative_serdes.connect.values import joined
 from streamnative_serdes.errors import EncodeError
 
 _Inner = Callable[[Schema, Any], Any]
@@ -84,7 +84,7 @@ def _each(inner: _Inner, schema: Schema, value: Any) -> Any:
     if schema.type is Type.ARRAY:
         return [_within(inner, f"[{at}]", schema.value_schema, each) for at, each in enumerate(value)]
     assert schema.key_schema is not None
-    pairs = [(f"[{key!r:.40}]", key, each) for key, each in value.items()]
+    pairs = [(entry(key), key, each) for key, each in value.items()]
     return {
         _hashable(_within(inner, path, schema.key_schema, key)): _within(inner, path, schema.value_schema, each)
         for path, key, each in pairs
@@ -99,5 +99,5 @@ def _within(inner: _Inner, path: str, schema: Schema, value: Any) -> Any:
     try:
         return inner(schema, value)
     except EncodeError as error:
-        error.path = joined(path, error.path)
+        error.inside(path)
         raise

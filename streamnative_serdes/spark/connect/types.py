@@ -25,7 +25,6 @@ from streamnative_serdes.connect import Date, Decimal, Schema, SchemaBuilder, Ti
 from streamnative_serdes.connect.json_schema import from_json, to_json
 from streamnative_serdes.connect.json_values import Form
 from streamnative_serdes.connect.logical import logical_of
-from streamnative_serdes.connect.values import joined
 from streamnative_serdes.errors import DecodeError, SchemaError
 
 METADATA: Final = "connect.schema"
@@ -108,7 +107,7 @@ class _Reader:
         try:
             return self.type(schema)
         except SchemaError as error:
-            error.path = joined(path, error.path)
+            error.inside(path)
             raise
 
 
@@ -172,7 +171,7 @@ def _within(path: str, kind: T.DataType, optional: bool) -> Schema:
     try:
         return from_spark_type(kind, optional=optional)
     except SchemaError as error:
-        error.path = joined(path, error.path)
+        error.inside(path)
         raise
 
 
