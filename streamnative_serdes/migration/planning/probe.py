@@ -99,7 +99,7 @@ def probe(route: Route, cluster: Cluster, replicas: int) -> Probed:
 
 
 def kop_leftovers(cluster: Cluster) -> str | None:
-    """Why a KoP is not asked for transactions unless the user asks for them; None if it is none."""
+    """Why a KoP is not asked for transactions unless the user asks for them; None if the cluster is not a KoP."""
     return "a KoP may show what a killed copy has left uncommitted" if cluster.is_kop else None
 
 
