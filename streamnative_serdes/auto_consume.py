@@ -12,10 +12,8 @@ from typing import Any
 from . import _call_path
 from . import _config as config
 from ._lifecycle import Lifecycle, policy_of, refuse_no_topic
-from ._reading.any_type import AnyTypePolicy
-from ._reading.client_messages import Received
-from ._reading.generic_object import DecodedBy, GenericObject, Rule
-from ._reading.many import OnError, read_many, read_one
+from ._reading.any_type import AnyTypePolicy, DecodedBy, GenericObject, Rule
+from ._reading.messages import OnError, Received, read_many, read_one
 from ._reading.readers import UNREAD_KEY
 from ._reading.topic_schema import TopicSchema
 from .errors import DecodeError

@@ -9,9 +9,8 @@ from . import _call_path
 from . import _config as config
 from ._lifecycle import Lifecycle, policy_of, refuse_no_topic
 from ._reading.batches import read_batch
-from ._reading.client_messages import Received
 from ._reading.columns import columns_of
-from ._reading.many import OnError, read_many
+from ._reading.messages import OnError, Received, read_many
 from ._reading.policy import ReadPolicy
 from .errors import DecodeError
 from .serialization import Deserializer, SerializationContext

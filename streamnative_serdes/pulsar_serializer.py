@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import _config as config
 from ._writing.any_type import AnyTypeWritePolicy
-from ._writing.face import WritingFace
+from ._writing.policy import WritingFace
 
 
 class KafkaPulsarSerializer(WritingFace):

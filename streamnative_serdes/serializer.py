@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from . import _config as config
 from ._lifecycle import policy_of
 from ._writing.batches import write_batch
-from ._writing.face import WritingFace
-from ._writing.policy import WritePolicy
+from ._writing.policy import WritePolicy, WritingFace
 
 if TYPE_CHECKING:
     import pyarrow as pa

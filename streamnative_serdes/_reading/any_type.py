@@ -1,6 +1,6 @@
 """Reading topics of any type: each message by the schema that it was written with, as far as that is known (PIP 85).
 
-It is the read policy of KafkaAvroDeserializer, with three differences:
+The policy is the read policy of KafkaAvroDeserializer, with three differences:
 
 - Schemas of all types read messages. Only AVRO and KEY_VALUE have messages with a header; in all other types, bytes
   that look like one are data.
@@ -11,9 +11,9 @@ It is the read policy of KafkaAvroDeserializer, with three differences:
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
@@ -22,14 +22,63 @@ from streamnative_serdes._log import logger
 from streamnative_serdes._topics.known import Known
 from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError, SerdesError
 from streamnative_serdes.key_value import INLINE, KeyValue
+from streamnative_serdes.schema_registry import SchemaInfo
 
 from .attempts import headerless
 from .foreign import with_hint
-from .generic_object import DecodedBy, GenericObject, Rule
 from .pairs import inline_keys
 from .policy import ReadPolicy
 from .readers import FRAMED, Read, Readers
 from .topic_schema import TopicSchema
+
+Rule: TypeAlias = Literal["header", "caller", "latest", "fallback", "no schema"]
+
+
+class DecodedBy(NamedTuple):
+    """Which schema read a message, and by which rule.
+
+    ``schema`` is None if the topic has no schema. ``rule`` is one of:
+
+    - ``"header"``: the version in the message's header;
+    - ``"caller"``: the version that the caller passed, or that Pulsar's metadata have;
+    - ``"latest"``: the topic's latest schema, since nothing names a version;
+    - ``"fallback"``: the topic's latest schema, since the registry does not have the version in the header;
+    - ``"no schema"``: none, the message is returned as bytes.
+    """
+
+    schema: TopicSchema | None
+    rule: Rule
+
+
+@dataclass(frozen=True, slots=True)
+class GenericObject:
+    """A message of any type.
+
+    Args:
+        schema_type: Pulsar's SchemaType, such as ``AVRO`` or ``INT32``; ``BYTES`` for a topic without a schema.
+        native_object: what the message holds; docs/schema-types.md has the Python type for each SchemaType.
+        decoded_by: which schema read it, and by which rule.
+    """
+
+    schema_type: str
+    native_object: Any
+    decoded_by: DecodedBy
+
+    @property
+    def schema_info(self) -> SchemaInfo | None:
+        """What the registry holds of the schema that read the message; None if the topic has no schema."""
+        return None if self.decoded_by.schema is None else self.decoded_by.schema.info
+
+    @property
+    def schema_version(self) -> int | None:
+        """The version of the schema that read the message; None if the topic has no schema."""
+        return None if self.decoded_by.schema is None else self.decoded_by.schema.version
+
+    @property
+    def reader_schema(self) -> TopicSchema | None:
+        """The schema that the message was written with; None if nothing names it, or the topic has no schema."""
+        return self.decoded_by.schema if self.decoded_by.rule in ("header", "caller") else None
+
 
 _MAX_SCHEMAS: Final = 10_000  # that one deserializer keeps
 NO_SCHEMA: Final = "BYTES"  # the type of messages of a topic without a schema, and of those of type NONE, as in Java

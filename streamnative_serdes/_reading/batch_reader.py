@@ -14,7 +14,7 @@ from .columns import AnyColumns, columns_for, plan_of
 from .foreign import look_of, with_hint
 from .framings import is_sign
 from .policy import ReadPolicy
-from .target import ReadAgainError, Target
+from .reader_schema import ReadAgainError, Target
 
 if TYPE_CHECKING:
     from streamnative_serdes._topics.known import Known

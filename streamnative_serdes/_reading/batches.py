@@ -15,13 +15,12 @@ from streamnative_serdes import _config as config
 from streamnative_serdes.errors import BatchTooLargeError, ConfigError, DecodeError, SchemaNotFoundError, SerdesError
 
 from .batch_reader import ERRORS, NO_WAY, BatchReader, Given, Wanted
-from .client_messages import received
 from .columns import NOTHING, AnyColumns, OtherTypeError, columns_by_policy, latest_of_columns, name_checked
 from .foreign import with_hint
 from .framings import HEADER
+from .messages import received
 from .policy import ReadPolicy
-from .seen import Seen
-from .target import ReadAgainError, Target
+from .reader_schema import ReadAgainError, Seen, Target
 from .typed_batches import OneTypeReader, PairReader, reader_of
 
 if TYPE_CHECKING:

@@ -6,19 +6,55 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
+from streamnative_serdes._config import schema_limits
+from streamnative_serdes._formats.key_value import info_of
+from streamnative_serdes._formats.parts import Parts
 from streamnative_serdes._lifecycle import refuse_no_topic
 from streamnative_serdes._schema import Record, Schema
-from streamnative_serdes._topics.known import Known
-from streamnative_serdes.errors import DecodeError, SchemaNotFoundError
+from streamnative_serdes._topics.known import Halves, Known, parts_of
+from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError
+from streamnative_serdes.schema_registry import SchemaInfo
 
 from .policy import ReadPolicy
-from .seen import Seen
-from .typed_targets import as_parts, target_of
+from .reader_schema import Seen
 
 if TYPE_CHECKING:
-    from streamnative_serdes._formats.parts import Parts
     from streamnative_serdes.arrow import Columns, Dialect
     from streamnative_serdes.arrow.typed_columns import TypedColumns
+
+
+def as_parts(policy: ReadPolicy, known: Known) -> Parts:
+    """A schema version as columns have it. Raises SchemaError: there are no columns for its type."""
+    return parts_of(known, schema_limits(policy.conf), config.codec_arguments(policy.conf))
+
+
+def target_of(policy: ReadPolicy, topic: str, latest: Known) -> Known:
+    """As what batches of a topic are read.
+
+    Args:
+        policy: of the deserializer.
+        topic: whose messages they are.
+        latest: the topic's latest schema, which is not of type AVRO.
+
+    Raises:
+        SchemaError: the topic's type is not that of the schema that the deserializer was given.
+    """
+    reading, pairs = policy.reading, policy.pairs
+    if reading is None and not pairs.alone:
+        return latest
+    if latest.halves is not None:
+        halves = Halves(latest.halves.encoding, *pairs.targets(latest))
+        info = info_of(halves.encoding, halves.key.info, halves.value.info)
+        return Known(SchemaInfo(latest.version, info.type, info.text, properties=info.properties), topic, halves=halves)
+    if latest.type == "JSON" and reading is not None:
+        policy.binding.require(topic, reading.target.schema)
+        text, properties = reading.target.schema.text, latest.info.properties
+        return Known(SchemaInfo(latest.version, "JSON", text, properties=properties), topic)
+    given = "KEY_VALUE" if reading is None else "AVRO"
+    raise SchemaError(
+        f"expected messages of type {given}, but the topic has type {latest.type}", topic=topic, version=latest.version
+    )
+
 
 AnyColumns: TypeAlias = "Columns | TypedColumns"
 

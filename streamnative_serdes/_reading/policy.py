@@ -14,7 +14,7 @@ from streamnative_serdes._log import logger
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
 from streamnative_serdes._topics.known import Known
-from streamnative_serdes._topics.unchanged import Unchanged
+from streamnative_serdes._topics.topic_state import Unchanged
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, DecodeError, SchemaError, SchemaNotFoundError, SerdesError
 from streamnative_serdes.key_value import KeyValue, KeyValueSchema
@@ -33,10 +33,10 @@ from .attempts import (
     unreadable,
     without_version,
 )
-from .evolution import Evolution
 from .foreign import look_of, with_hint
 from .framings import Signs, UnknownIds, is_sign
 from .pairs import PairReading
+from .reader_schema import Evolution
 
 if TYPE_CHECKING:
     from streamnative_serdes.arrow import Columns, Dialect

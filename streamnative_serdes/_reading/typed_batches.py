@@ -15,7 +15,7 @@ from streamnative_serdes.key_value import SEPARATED
 from .attempts import ITS_OWN_FAULT
 from .batch_reader import BatchReader, Given
 from .columns import AnyColumns
-from .target import Target
+from .reader_schema import Target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -35,8 +35,7 @@ from .known import Known, Posted
 from .registering import register_pair
 from .shared import Shared
 from .topic_state import Latest, Learnt, Question, Refusal, TopicState
-from .topics import Topics
-from .users import User, Users
+from .topics import Topics, User, Users
 from .watch import Watch
 
 _T = TypeVar("_T")

@@ -12,8 +12,7 @@ from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient
 
 from .known import Known
 from .topic_state import TopicState
-from .topics import Topics
-from .users import Users
+from .topics import Topics, Users
 
 REFRESH_SECONDS = 2.0  # how long to wait for the registry where an older answer is at hand
 

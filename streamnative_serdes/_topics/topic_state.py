@@ -1,4 +1,4 @@
-"""The state of one topic: its known schema versions, its latest one, and what the registry refused; no I/O.
+"""The state of one topic: its schema versions, its latest, what the registry refused, and what is kept of it; no I/O.
 
 A state is immutable. Each change makes a new one, which takes the place of the old one by a single assignment (see
 ``topics``), so reading a state needs no lock.
@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from streamnative_serdes._schema import Limits
 from streamnative_serdes.errors import SerdesError
@@ -165,3 +165,39 @@ def _with(entries: Mapping[_K, _V], key: _K, value: _V, most: int) -> dict[_K, _
     while len(copied) > most:
         del copied[next(iter(copied))]
     return copied
+
+
+_T = TypeVar("_T")
+
+
+class Unchanged(Generic[_T]):
+    """Things that were made for topics. Each is valid while the topic's state is the same object, and for a time.
+
+    Args:
+        capacity: how many are kept.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._kept: dict[Hashable, tuple[TopicState, float, _T]] = {}
+
+    def get(self, key: Hashable, state: TopicState) -> _T | None:
+        """Return the thing of this key, or None if it is missing or no longer valid."""
+        return _valid(self._kept.get(key), state)
+
+    def take(self, key: Hashable, state: TopicState) -> _T | None:
+        """As :meth:`get`, for things that only one thread may use at a time: it is gone until it is kept again."""
+        return _valid(self._kept.pop(key, None), state)
+
+    def keep(self, key: Hashable, state: TopicState, until: float, thing: _T) -> None:
+        """Keep a thing that was made when the topic had this state, until that time of the monotonic clock."""
+        if len(self._kept) >= self._capacity:
+            self._kept.clear()
+        self._kept[key] = state, until, thing
+
+
+def _valid(kept: tuple[TopicState, float, _T] | None, state: TopicState) -> _T | None:
+    if kept is None:
+        return None
+    before, until, thing = kept
+    return thing if before is state and time.monotonic() < until else None

@@ -1,15 +1,19 @@
-"""The states of all topics that are known: one bounded map, full topic name -> TopicState; no I/O.
+"""The states of all topics that are known, and the SerDes that are told when one changes; no I/O.
 
-When the map is full, the topic whose last use is longest ago is dropped. The serializers' own caches answer hits, and a
-hit does not count as a use here; but after each round of checks they ask again for every topic (see ``binding``), so
-topics in use are used again in each round, and idle ones are dropped first. Topics of which only refusals are known
-are kept in a second map, so that they never evict a known topic.
+The states are one bounded map, full topic name -> TopicState. When the map is full, the topic whose last use is
+longest ago is dropped. The serializers' own caches answer hits, and a hit does not count as a use here; but after
+each round of checks they ask again for every topic (see ``binding``), so topics in use are used again in each round,
+and idle ones are dropped first. Topics of which only refusals are known are kept in a second map, so that they never
+evict a known topic.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Protocol
+from weakref import WeakSet
 
 from streamnative_serdes._schema import Limits
 from streamnative_serdes.schema_registry import SchemaInfo, TopicName
@@ -167,3 +171,48 @@ class Topics:
         held = self.get(one.topic).latest
         if one.latest and (held is None or held.known.version < one.version):
             self.keep_latest(one.topic, known)
+
+
+class User(Protocol):
+    """Keeps answers of a binding."""
+
+    def rebind(self) -> None:
+        """Ask for everything again, each topic with its next message."""
+
+
+class Users:
+    """Keeps no user alive. Threads share it."""
+
+    def __init__(self) -> None:
+        self._users: WeakSet[User] = WeakSet()
+        self._lock = threading.RLock()
+
+    def __len__(self) -> int:
+        return len(self._users)
+
+    def __contains__(self, user: object) -> bool:
+        return user in self._users
+
+    def attach(self, user: User) -> None:
+        with self._lock:
+            self._users.add(user)
+
+    def detach(self, user: User) -> None:
+        with self._lock:
+            self._users.discard(user)
+
+    def if_none(self, act: Callable[[], None]) -> None:
+        """Call ``act`` if there are no users; none can be attached meanwhile."""
+        with self._lock:
+            if not self._users:
+                act()
+
+    def rebind(self) -> None:
+        with self._lock:
+            users = list(self._users)
+        for user in users:
+            user.rebind()
+
+    def after_fork(self) -> None:
+        """In a child process: the thread that held the lock may not exist."""
+        self._lock = threading.RLock()

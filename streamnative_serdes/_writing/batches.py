@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from streamnative_serdes import _call_path, header
 from streamnative_serdes import _config as config
 from streamnative_serdes._lifecycle import refuse_no_topic
-from streamnative_serdes._topics.parts import parts_of
+from streamnative_serdes._topics.known import parts_of
 from streamnative_serdes.errors import BatchTooLargeError, ConfigError, EncodeError, SerdesError
 
 from .pairs import codec_of_values

@@ -1,33 +1,107 @@
-"""The write policy: by which schema version of its topic an object is written."""
+"""The write policy: which schema writes a topic's messages, and how that schema is found or registered."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streamnative_serdes import _call_path, header
 from streamnative_serdes import _config as config
-from streamnative_serdes._lifecycle import Given, refuse_keys, refuse_no_topic
-from streamnative_serdes._schema import Schema
+from streamnative_serdes._lifecycle import Given, Lifecycle, key_schema, policy_of, refuse_keys, refuse_no_topic
+from streamnative_serdes._schema import AvroType, Map, Record, Schema, children
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
 from streamnative_serdes._topics.known import Known, Posted
-from streamnative_serdes._topics.unchanged import Unchanged
+from streamnative_serdes._topics.topic_state import Unchanged
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, EncodeError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.key_value import KeyValue, KeyValueSchema, TypedSchema
 from streamnative_serdes.models import is_model
-from streamnative_serdes.serialization import MessageField, SerializationContext
+from streamnative_serdes.serialization import MessageField, SerializationContext, Serializer
 
-from .keys import schema_to_write
 from .pairs import WrittenPair, bound_pair, given_pair, topics_pair
 from .typed import codec_of, shapes_of
 
 if TYPE_CHECKING:
     from streamnative_serdes.arrow import ColumnWriter
     from streamnative_serdes.arrow.typed_writer import TypedColumnWriter
+
+
+def schema_to_write(conf: dict[str, Any], given: object, *, is_key: bool) -> Schema | None:
+    """The schema of bare keys; None if a serializer is not to write any.
+
+    Args:
+        conf: checked options.
+        given: the schema that the serializer was given.
+        is_key: whether it writes keys alone.
+
+    Raises:
+        ConfigError: ``given`` says how keys are written, too.
+        SchemaError: the schema is not valid, or has a map.
+    """
+    schema = key_schema(conf)
+    if schema is None:
+        return None
+    if isinstance(given, KeyValueSchema) or (is_key and given is not None):
+        raise ConfigError(
+            "cannot use both key.schema and a schema that says how keys are written",
+            hint="key.schema is for bare keys, a KeyValueSchema is for topics of type KEY_VALUE",
+        )
+    path = _path_of_map(schema.root, "", set())
+    if path is not None:
+        raise SchemaError(
+            "key.schema has a map, whose entries have no order, so equal keys could be different bytes",
+            path=path,
+            hint="take an array of records, in an order of your own",
+        )
+    return schema
+
+
+def _path_of_map(node: AvroType, path: str, seen: set[int]) -> str | None:
+    """Return the path of the first map in the schema; None without a map. ``seen`` ends recursive records."""
+    if isinstance(node, Map):
+        return path
+    if id(node) in seen:
+        return None
+    seen.add(id(node))
+    names = [part.name for part in node.fields] if isinstance(node, Record) else [""] * len(children(node))
+    inner = (
+        _path_of_map(child, ".".join(filter(None, (path, name))), seen)
+        for name, child in zip(names, children(node), strict=True)
+    )
+    return next((found for found in inner if found is not None), None)
+
+
+class WritingFace(_call_path.Serializer, Lifecycle, Serializer):
+    """A serializer, whose policy is a :class:`WritePolicy`."""
+
+    def __init__(
+        self,
+        conf: Mapping[str, Any] | None = None,
+        schema: object = None,
+        to_dict: Callable[[Any, SerializationContext], Any] | None = None,
+        *,
+        is_key: bool = False,
+    ) -> None:
+        super().__init__(conf, schema, to_dict, is_key)
+
+    def warm_up(self, topic: str) -> None:
+        """Ask the registry now for all that the first message of ``topic`` would ask for.
+
+        Raises:
+            EncodeError: ``topic`` is not a topic's name.
+            SchemaRegistryError: as a message would.
+        """
+        policy: WritePolicy = policy_of(self)
+        policy.bind(self, topic, None, None)
+        policy.topics.add(topic)
+
+    def stats(self) -> dict[str, int]:
+        """Counts: ``messages``, ``hits``, ``misses``, ``errors``, ``registry_calls``; see the deserializer's."""
+        return {**super().stats(), "registry_calls": self.registry_calls()}
+
 
 _MAX_CLASSES = 1_000  # whose codecs one serializer keeps
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from streamnative_serdes import _config as config
 from streamnative_serdes._lifecycle import policy_of
-from streamnative_serdes._reading.pulsar_messages import (
+from streamnative_serdes._reading.messages import (
     PulsarMessage,
     is_tombstone,
     key_of,

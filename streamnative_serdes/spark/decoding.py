@@ -15,9 +15,8 @@ from streamnative_serdes._config import schema_limits
 from streamnative_serdes._formats.parts import PairParts, Parts
 from streamnative_serdes._lifecycle import policy_of
 from streamnative_serdes._reading.batches import read_batch
-from streamnative_serdes._reading.columns import columns_for, columns_of, latest_of_columns
+from streamnative_serdes._reading.columns import as_parts, columns_for, columns_of, latest_of_columns, target_of
 from streamnative_serdes._reading.policy import ReadPolicy
-from streamnative_serdes._reading.typed_targets import as_parts, target_of
 from streamnative_serdes._schema import Record, Schema
 from streamnative_serdes._topics.known import Known, known_from
 from streamnative_serdes.arrow import Dialect

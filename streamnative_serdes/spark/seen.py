@@ -22,7 +22,7 @@ from streamnative_serdes._lifecycle import policy_of
 from streamnative_serdes._reading.batches import held_version
 from streamnative_serdes._reading.columns import latest_of_columns
 from streamnative_serdes._reading.policy import ReadPolicy
-from streamnative_serdes._reading.seen import Mark
+from streamnative_serdes._reading.reader_schema import Mark
 from streamnative_serdes._topics.known import Known
 from streamnative_serdes.arrow import in_parts
 from streamnative_serdes.deserializer import KafkaAvroDeserializer

@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from streamnative_serdes._config import refuse_other_tenant
 from streamnative_serdes._kafka import require_options
 from streamnative_serdes._lifecycle import policy_of
-from streamnative_serdes._reading.many import OnError
+from streamnative_serdes._reading.messages import OnError
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.serialization import SerializationContext

@@ -28,8 +28,7 @@ from streamnative_serdes import (
     SchemaNotFoundError,
 )
 from streamnative_serdes._call_path import policy_of
-from streamnative_serdes._reading.evolution import Evolution
-from streamnative_serdes._reading.seen import Mark
+from streamnative_serdes._reading.reader_schema import Evolution, Mark
 from streamnative_serdes._topics import binding as binding_module
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.codec import Codec

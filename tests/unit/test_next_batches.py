@@ -34,8 +34,7 @@ from streamnative_serdes import (  # noqa: E402
 from streamnative_serdes._lifecycle import policy_of  # noqa: E402
 from streamnative_serdes._topics import binding as binding_module  # noqa: E402
 from streamnative_serdes._topics.binding import Binding  # noqa: E402
-from streamnative_serdes._topics.topic_state import TopicState  # noqa: E402
-from streamnative_serdes._topics.unchanged import Unchanged  # noqa: E402
+from streamnative_serdes._topics.topic_state import TopicState, Unchanged  # noqa: E402
 from streamnative_serdes._topics.watch import Watch  # noqa: E402
 from streamnative_serdes.schema_registry import TopicName  # noqa: E402
 from streamnative_serdes.testing import LocalRegistry  # noqa: E402

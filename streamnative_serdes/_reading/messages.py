@@ -1,0 +1,209 @@
+"""Messages as Kafka's and Pulsar's clients return them, one or many: the value with all that is needed to read it.
+
+confluent-kafka has methods where kafka-python and aiokafka have attributes. pulsar-client (3.13) does not show all of a
+message, and shows some of it in another form than Pulsar's Java client.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
+
+from streamnative_serdes.errors import ConfigError, DecodeError, RawMessage, SerdesError
+from streamnative_serdes.schema_registry import TopicName
+
+from .attempts import ITS_OWN_FAULT
+
+_BYTES = (bytes, bytearray, memoryview)
+_PARTS: Final = ("value", "topic", "partition", "offset", "key", "headers")
+
+
+class Received(NamedTuple):
+    """A message.
+
+    Args:
+        raw: the message as it was received.
+        key: of a topic whose keys have a schema, as bytes; None if it has none, or if only the value was given.
+        version: the schema version in Pulsar's metadata, or None.
+        bare: whether only the value was given, as bytes.
+    """
+
+    raw: RawMessage
+    key: Any = None
+    version: int | None = None
+    bare: bool = False
+
+    @property
+    def topic(self) -> Any:
+        """As in ``raw``. What reads messages refuses None."""
+        return self.raw.topic
+
+
+def received(message: Any, topic: str | None) -> Received:
+    """Take a message apart.
+
+    Args:
+        message: a message's value as bytes, or None, or a message of confluent-kafka, kafka-python, aiokafka or
+            pulsar-client.
+        topic: the message's topic; None takes its own.
+
+    Raises:
+        DecodeError: it is something else.
+    """
+    if message is None or isinstance(message, _BYTES):
+        return Received(RawMessage(message, topic), bare=True)
+    try:
+        parts = [getattr(message, name) for name in _PARTS]
+    except AttributeError:
+        if hasattr(message, "topic_name") and hasattr(message, "schema_version"):
+            return _of_pulsar(message, topic)
+        raise DecodeError(f"expected bytes or a client's message, got {type(message).__name__}", topic=topic) from None
+    value, own_topic, *others = (part() if callable(part) else part for part in parts)
+    raw = RawMessage(value, own_topic if topic is None else topic, *others)
+    return Received(raw, raw.key)
+
+
+def refuse_error(message: Any, topic: str | None) -> None:
+    """Refuse an error that the client reports in a message's place.
+
+    Raises:
+        DecodeError: it is one.
+    """
+    error = getattr(message, "error", None)
+    fault = error() if callable(error) else None
+    if fault is not None:
+        raise DecodeError(f"the client reports an error in place of a message: {fault}", topic=topic)
+
+
+def _of_pulsar(message: PulsarMessage, topic: str | None) -> Received:
+    headers = [(name, value.encode()) for name, value in message.properties().items()]
+    raw = RawMessage(
+        None if is_tombstone(message) else message.data(),
+        topic_with_schemas(message.topic_name()) if topic is None else topic,
+        key=key_of(message),
+        headers=headers or None,
+    )
+    return Received(raw, _separate_key(message), schema_version_of(message))
+
+
+def _separate_key(message: PulsarMessage) -> bytes | None:
+    """The key as KEY_VALUE topics with encoding SEPARATED have it: in base64, unless a producer set it as text."""
+    try:
+        return key_of(message, encoded=True)
+    except DecodeError:
+        return key_of(message)
+
+
+_VERSION_BYTES: Final = 8  # Pulsar before 2.4 wrote 64 bytes, and these are the first of them
+
+
+class PulsarMessage(Protocol):
+    """What is used of ``pulsar.Message``, and of the compiled message inside it."""
+
+    def data(self) -> bytes: ...
+    def topic_name(self) -> str: ...
+    def properties(self) -> dict[str, str]: ...
+    def partition_key(self) -> str: ...
+    def ordering_key(self) -> str: ...
+    def schema_version(self) -> str: ...
+    def producer_name(self) -> str: ...
+    def has_null_value(self) -> bool: ...
+
+
+@lru_cache(maxsize=4096)
+def topic_with_schemas(topic: str) -> str:
+    """The topic that has the schemas of a partition, or of a topic that is not persistent."""
+    return str(TopicName.parse(topic.removeprefix("non-")))
+
+
+def schema_version_of(message: PulsarMessage) -> int | None:
+    """Return the schema version in Pulsar's metadata, or None if it has no version, as for Kafka producers.
+
+    The client's ``schema_version()`` decodes its eight bytes as UTF-8, and so fails from version 128 on.
+    """
+    data = _bytes_of(message.schema_version)
+    return int.from_bytes(data[:_VERSION_BYTES]) if data else None
+
+
+def key_of(message: PulsarMessage, *, encoded: bool = False) -> bytes | None:
+    """Return the key of a message, like ``getKeyBytes()`` in Java; None if it has none or an empty one.
+
+    KoP writes the key of a Kafka message twice: as base64 into ``partition_key``, and unchanged into ``ordering_key``.
+    So a ``partition_key`` that is the base64 of the ``ordering_key`` is decoded, and any other is returned as it is, in
+    UTF-8.
+
+    Args:
+        message: as the client returns it.
+        encoded: whether all keys of the topic are base64, as those that Java's producers set with ``keyBytes()``, and
+            those of KEY_VALUE topics with encoding SEPARATED. The client does not show the difference, and these
+            messages have no ``ordering_key``.
+
+    Raises:
+        DecodeError: with ``encoded``, the key is not base64.
+    """
+    key = _bytes_of(message.partition_key)
+    ordering = _bytes_of(message.ordering_key)
+    if not key:
+        return None
+    if ordering and base64.b64encode(ordering) == key:
+        return ordering
+    if not encoded:
+        return key
+    try:
+        return base64.b64decode(key, validate=True)
+    except binascii.Error as error:
+        raise DecodeError(f"expected a key in base64, got {key!r:.80}: {error}", topic=message.topic_name()) from None
+
+
+def is_tombstone(message: PulsarMessage) -> bool:
+    """Return whether a message has null for a value, whichever producer sent it; an empty value is not null."""
+    return message.has_null_value()
+
+
+def _bytes_of(read: Callable[[], str]) -> bytes:
+    """The bytes of what the client decodes as UTF-8; if that fails, its error has them."""
+    try:
+        return read().encode()
+    except UnicodeDecodeError as error:
+        return error.object
+
+
+OnError: TypeAlias = Literal["raise", "skip"] | Callable[[SerdesError], Any]
+
+
+def read_many(
+    read: Callable[[Received], Any], topic: str | None, messages: Iterable[Any], on_error: OnError
+) -> Iterator[Any]:
+    """As :meth:`KafkaAvroDeserializer.deserialize_many`; ``read`` reads one message."""
+    if on_error not in ("raise", "skip") and not callable(on_error):
+        raise ConfigError(f"on_error: expected 'raise', 'skip' or a function of the error, got {on_error!r:.40}")
+    return _read_all(read, topic, messages, on_error)
+
+
+def _read_all(
+    read: Callable[[Received], Any], topic: str | None, messages: Iterable[Any], on_error: OnError
+) -> Iterator[Any]:
+    for message in messages:
+        try:
+            datum = read_one(read, topic, message)
+        except SerdesError as error:
+            if on_error == "raise" or error.raw is None or not isinstance(error, ITS_OWN_FAULT):
+                raise
+            if on_error == "skip":
+                continue
+            datum = on_error(error)
+        yield datum
+
+
+def read_one(read: Callable[[Received], Any], topic: str | None, message: Any) -> Any:
+    """Read bytes or a client's message; errors of a message have it in ``raw``."""
+    taken = received(message, topic)
+    try:
+        refuse_error(message, taken.raw.topic)
+        return read(taken)
+    except SerdesError as error:
+        error.raw = taken.raw
+        raise
