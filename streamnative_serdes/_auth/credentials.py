@@ -14,8 +14,7 @@ from streamnative_serdes._config import named
 from streamnative_serdes._http.retry import TransientFailure
 from streamnative_serdes.errors import ConfigError
 
-from .renewal import Fetch, Renewed
-from .tokens import PREFIX, Token, called, in_file, literal, path_of
+from .tokens import PREFIX, Fetch, Renewed, Token, called, in_file, literal, path_of
 
 _TOKEN_OPTION: Final = ways.TOKEN.keys[0]
 

@@ -1,4 +1,7 @@
-"""OAuth 2 client credentials flow: exchanges client id and secret for the issuer's access token.
+"""OAuth 2: the client credentials flow, and the key files that hold the client's id and secret.
+
+Source: Pulsar's ``privateKey`` (a path, ``file:`` or ``data:`` URL) and StreamNative's key files. The JSON has
+``client_id`` and ``client_secret``, often ``issuer_url``; ``type`` and ``client_email`` are not needed.
 
 ::
 
@@ -12,24 +15,92 @@ the form. We do the same unless the issuer's metadata says otherwise. authlib bu
 from __future__ import annotations
 
 import base64
+import binascii
 import importlib.util
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import quote_plus, urlsplit
+from urllib.parse import quote_plus, unquote_to_bytes, urlsplit
 
 from streamnative_serdes._config import named
-from streamnative_serdes._config.checks import http_endpoint, http_url
+from streamnative_serdes._config.checks import encodable, http_endpoint, http_url
 from streamnative_serdes._http.address import origin
-from streamnative_serdes._http.diagnosis import Diagnosis, Expected
 from streamnative_serdes._http.exchange import Exchange, Failure
-from streamnative_serdes._http.reply import Reply, quoted
+from streamnative_serdes._http.reply import Diagnosis, Expected, Reply, quoted
 from streamnative_serdes._http.retry import TransientFailure, transient
 from streamnative_serdes._http.tls import Tls
-from streamnative_serdes.errors import AuthenticationError, ConfigError, SchemaRegistryError
+from streamnative_serdes.errors import AuthenticationError, ConfigError, SchemaRegistryError, SerdesError
 
-from .key_file import ClientKey, key_source
-from .tokens import Token, is_token
+from .tokens import Token, is_token, path_of, read_file
+
+_HINT = 'expected JSON: {"client_id": "...", "client_secret": "...", "issuer_url": "https://..."}'
+
+
+@dataclass(frozen=True, slots=True)
+class ClientKey:
+    """Credentials of an OAuth client; ``issuer`` is the issuer's address, or None if the key does not name it."""
+
+    id: str
+    secret: str = field(repr=False)
+    issuer: str | None = None
+
+
+def key_source(value: str, option: str) -> Callable[[], ClientKey]:
+    """A function that returns the key. A file is read for each token, so it can be replaced; a ``data:`` URL once, now.
+
+    Args:
+        value: of the option ``bearer.auth.private.key``.
+        option: its name in errors.
+
+    Raises:
+        ConfigError: ``value`` is neither a path nor a valid URL.
+    """
+    if value.startswith("data:"):
+        key = _parsed(_data(value, option), ConfigError, f"the key in {option}")
+        return lambda: key
+    if not value.startswith("file:") and ("://" in value or _is_content(value)):
+        raise ConfigError(f"{option}: expected a path, file:///PATH or a data: URL")
+    path = path_of(value, option) if value.startswith("file:") else value
+    return lambda: _parsed(read_file(path, "key file"), AuthenticationError, f"the key file {path}")
+
+
+def _is_content(value: str) -> bool:
+    """Whether ``value`` is the key itself, plain or in base64: taken for a path, errors would show it."""
+    try:
+        return "{" in value or base64.b64decode(value, validate=True).lstrip().startswith(b"{")
+    except ValueError:
+        return False
+
+
+def _data(url: str, option: str) -> bytes:
+    head, comma, content = url.removeprefix("data:").partition(",")
+    data = unquote_to_bytes(content)
+    try:
+        if comma:
+            return base64.b64decode(data, validate=True) if head.endswith(";base64") else data
+    except binascii.Error:
+        pass
+    raise ConfigError(f"{option} is not a valid data: URL", hint="such as data:application/json;base64,...")
+
+
+def _parsed(content: bytes, error: type[SerdesError], what: str) -> ClientKey:
+    """Raises ``error`` if a member is missing; the message does not show the content."""
+    found = {name: text for name, text in _json(content).items() if isinstance(text, str) and text and encodable(text)}
+    missing = [name for name in ("client_id", "client_secret") if name not in found]
+    if missing:
+        raise error(f"{what} has no {' and no '.join(missing)}", hint=_HINT)
+    return ClientKey(found["client_id"], found["client_secret"], found.get("issuer_url"))
+
+
+def _json(content: bytes) -> dict[str, Any]:
+    """The JSON object, or {}: an error of json would contain the text, with the secret."""
+    try:
+        tree = json.loads(content)
+    except (ValueError, RecursionError):
+        return {}
+    return tree if isinstance(tree, dict) else {}
+
 
 _WELL_KNOWN: Final = "/.well-known/openid-configuration"
 _POST, _BASIC = "client_secret_post", "client_secret_basic"

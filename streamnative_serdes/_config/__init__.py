@@ -1,13 +1,12 @@
 """Options of the SerDes, as tables of dotted keys; defaults, checks and docs/config.md come from them."""
 
-from .any_type import AUTO_CONSUME_OPTIONS, PULSAR_SERIALIZER_OPTIONS
 from .codec import CODEC_OPTIONS, READ_OPTIONS, WRITE_OPTIONS, CodecArguments, codec_arguments, codec_options
 from .confluent import CONFLUENT_OPTIONS, confluent_conf, inherits
-from .kafka_user import refuse_other_tenant
 from .option import Option, markdown, named
 from .parsing import NOT_THERE, parse, refuse_idle_registry
-from .registry import REGISTRY_OPTIONS, schema_limits
+from .registry import REGISTRY_OPTIONS, refuse_other_tenant, schema_limits
 from .serdes import (
+    AUTO_CONSUME_OPTIONS,
     CONFLUENT,
     CONFLUENT_HEADER,
     DESERIALIZER_OPTIONS,
@@ -15,6 +14,7 @@ from .serdes import (
     HEADERLESS,
     LATEST,
     LATEST_SEEN,
+    PULSAR_SERIALIZER_OPTIONS,
     SERIALIZER_OPTIONS,
     SNIP_42,
     VALUE,

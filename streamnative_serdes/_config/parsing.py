@@ -9,8 +9,8 @@ from streamnative_serdes._nearest import did_you_mean, nearest
 from streamnative_serdes.errors import ConfigError
 
 from . import confluent, credentials
-from .kafka_user import refuse_other_tenant
 from .option import Option, checked
+from .registry import refuse_other_tenant
 from .serdes import DESERIALIZER_OPTIONS, SERIALIZER_OPTIONS
 
 # Keys known from Confluent's and Pulsar's clients that are not supported yet, with the values that are harmless.

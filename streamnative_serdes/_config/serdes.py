@@ -1,4 +1,4 @@
-"""All options of the serializer and the deserializer: their own, and those of registry and codec."""
+"""All options of the serializers and the deserializers: their own, and those of registry and codec."""
 
 from __future__ import annotations
 
@@ -141,3 +141,20 @@ DESERIALIZER_OPTIONS = (
     ),
     _ALLOW_NULL,
 )
+
+
+# There is no reader's schema to convert to, and no second registry.
+_NOT_READING = {option.key for option in CONFLUENT_OPTIONS} | {
+    "allow.null",
+    "framings",
+    "key.schema",
+    "reader.schema.incompatible",
+    "reader.schema.policy",
+    "schema.resolution",
+    "use.latest.version",
+    "value.type",
+}
+_NOT_WRITING = {option.key for option in CONFLUENT_OPTIONS} | {"framing", "key.schema"}
+
+AUTO_CONSUME_OPTIONS = tuple(option for option in DESERIALIZER_OPTIONS if option.key not in _NOT_READING)
+PULSAR_SERIALIZER_OPTIONS = tuple(option for option in SERIALIZER_OPTIONS if option.key not in _NOT_WRITING)

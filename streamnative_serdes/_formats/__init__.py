@@ -10,13 +10,11 @@ from streamnative_serdes._schema import Limits
 from streamnative_serdes.errors import SchemaError
 from streamnative_serdes.schema_registry import SchemaInfo
 
-from .avro_format import AvroFormat, avro_format
-from .format import Format, PrimitiveFormat
+from .format import AvroFormat, Format, PrimitiveFormat, avro_format
 from .json_format import JsonFormat, json_format
-from .numbers import NUMBERS, number_format
+from .primitives import CHARSET, NUMBERS, TEXTS, number_format, text_format
 from .protobuf_native import ProtobufNativeFormat, protobuf_native_format
 from .protobuf_text import protobuf_native_text
-from .texts import CHARSET, TEXTS, text_format
 from .times import TIMES, time_format
 
 __all__ = [

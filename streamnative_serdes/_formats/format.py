@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol, Unpack
+
+from streamnative_serdes._config import CodecArguments
+from streamnative_serdes._schema import Limits, Schema, parse
+from streamnative_serdes.codec import Codec
 
 
 class Format(Protocol):
@@ -44,3 +49,33 @@ class PrimitiveFormat:
     decode: Callable[[bytes], Any]
     encode: Callable[[Any], bytes]
     native: None = field(default=None, init=False)
+
+
+class AvroFormat:
+    """The format of an Avro schema.
+
+    Raises:
+        SchemaError: the schema cannot be compiled.
+    """
+
+    type: Final = "AVRO"
+
+    def __init__(self, schema: Schema, **options: Unpack[CodecArguments]) -> None:
+        self.schema = schema
+        self._codec = Codec(schema, **options)
+        self.decode = self._codec.decode
+        self.encode = self._codec.encode
+
+    @property
+    def native(self) -> Any:
+        """The parsed JSON of the schema's text; a new one each time, since it may be changed."""
+        return json.loads(self.schema.text)
+
+
+def avro_format(text: str, limits: Limits, options: CodecArguments) -> AvroFormat:
+    """The format of a schema of type AVRO, by its text.
+
+    Raises:
+        SchemaError: the text is not an Avro schema, or exceeds the limits.
+    """
+    return AvroFormat(parse(text, strict=False, limits=limits), **options)

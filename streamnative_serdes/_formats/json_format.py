@@ -15,14 +15,11 @@ from streamnative_serdes._schema import Limits, Schema, parse, told_apart
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, EncodeError, NestedTooDeeplyError, SchemaError
 
-from .jackson.defaults import Budget
-from .jackson.inner import inner_schema
-from .jackson.java_classes import has_primitives
+from .jackson.java_classes import has_primitives, inner_schema
 from .jackson.parsing import parse as parse_json
 from .jackson.parsing import plain
-from .jackson.plain_writing import plain_text
-from .jackson.shaping import Shape, Shaper
-from .jackson.writing import Write, Writer
+from .jackson.shaping import Budget, Shape, Shaper
+from .jackson.writing import Write, Writer, plain_text
 
 _MAX_DEPTH: Final = 256  # as the options max.depth and max.items
 _MAX_ITEMS: Final = 10_000_000

@@ -1,13 +1,94 @@
-"""Part: a schema of any type as columns have it, that of a topic or of one half of a KEY_VALUE topic."""
+"""KEY_VALUE schemas as the registry holds them, and schemas of any type as columns have them.
+
+The text is JSON, ``{"key": ..., "value": ...}``: an Avro schema for AVRO and JSON, an empty text for a primitive
+type. The types and the encoding are in the properties. Source: Pulsar's SchemaUtils and KeyValueSchemaInfo.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from streamnative_serdes._schema import Schema
+from streamnative_serdes.errors import SchemaError
+from streamnative_serdes.key_value import INLINE, SEPARATED
+from streamnative_serdes.schema_registry import SchemaInfo
 
 from .format import Format
+
+ENCODING: Final = "kv.encoding.type"
+
+
+class HalvesInfo(NamedTuple):
+    """What one KEY_VALUE schema says."""
+
+    encoding: str
+    key: SchemaInfo
+    value: SchemaInfo
+
+
+def halves_of(info: SchemaInfo) -> HalvesInfo:
+    """Split the registry's answer; both halves have the version and the time of the whole.
+
+    A half without a type is BYTES, and a pair without an encoding is INLINE, as for Pulsar's Java client.
+
+    Raises:
+        SchemaError: the text or a property is damaged.
+    """
+    try:
+        tree = json.loads(info.text)
+    except (ValueError, RecursionError) as error:
+        raise SchemaError(f"the KEY_VALUE schema is not JSON: {error or 'nested too deeply'}") from None
+    if not isinstance(tree, dict) or not {"key", "value"} <= tree.keys():
+        raise SchemaError('expected a KEY_VALUE schema with "key" and "value"')
+    encoding = info.properties.get(ENCODING, INLINE)
+    if encoding not in (INLINE, SEPARATED):
+        raise SchemaError(f"expected the encoding INLINE or SEPARATED in {ENCODING}, got {encoding!r:.80}")
+    return HalvesInfo(encoding, _half(info, tree, "key"), _half(info, tree, "value"))
+
+
+def _half(info: SchemaInfo, tree: Mapping[str, Any], name: str) -> SchemaInfo:
+    kind = info.properties.get(f"{name}.schema.type", "BYTES")
+    if kind == "KEY_VALUE":
+        raise SchemaError(f"the {name} of a KEY_VALUE schema is of type KEY_VALUE itself")
+    text = "" if tree[name] == "" else json.dumps(tree[name])
+    return SchemaInfo(info.version, kind, text, info.timestamp, _properties(info, f"{name}.schema.properties"))
+
+
+def _properties(info: SchemaInfo, name: str) -> dict[str, str]:
+    try:
+        found = json.loads(info.properties.get(name) or "{}")
+    except (ValueError, RecursionError):
+        raise SchemaError(f"the property {name} is not JSON") from None
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise SchemaError(f"expected a JSON object with text values in the property {name}")
+    return found
+
+
+def info_of(encoding: str, key: SchemaInfo, value: SchemaInfo) -> SchemaInfo:
+    """The pair as it is registered; without the properties, Pulsar would lose both schemas without an error."""
+    text = json.dumps({"key": _tree(key), "value": _tree(value)})
+    properties = {ENCODING: encoding}
+    for name, half in (("key", key), ("value", value)):
+        properties[f"{name}.schema.name"] = ""
+        properties[f"{name}.schema.type"] = half.type
+        properties[f"{name}.schema.properties"] = json.dumps(dict(sorted(half.properties.items())))
+    return SchemaInfo(0, "KEY_VALUE", text, properties=properties)
+
+
+def _tree(half: SchemaInfo) -> Any:
+    return json.loads(half.text) if half.text else ""
+
+
+def described(info: SchemaInfo) -> str:
+    """The type of a schema, for errors: ``KEY_VALUE of AVRO and STRING, INLINE``."""
+    if info.type != "KEY_VALUE":
+        return f"a schema of type {info.type}"
+    both = halves_of(info)
+    return f"KEY_VALUE of {both.key.type} and {both.value.type}, {both.encoding}"
+
 
 HalfName: TypeAlias = Literal["key", "value"]
 

@@ -18,8 +18,8 @@ from streamnative_serdes._schema import Limits
 from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError, SchemaError
 
 from .faults import described, not_encodable
-from .protobuf_json import from_json, to_json
 from .protobuf_objects import conflict, fill
+from .protobuf_text import from_json, to_json
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor

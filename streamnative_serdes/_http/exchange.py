@@ -17,8 +17,7 @@ from requests.auth import AuthBase
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError, SchemaRegistryError, SerdesError
 
-from .diagnosis import Diagnosis, diagnose
-from .reply import Reply, hidden
+from .reply import Diagnosis, Reply, diagnose, hidden
 from .timely import answers_within
 from .tls import Tls, TlsAdapter, lasts
 

@@ -1,21 +1,84 @@
-"""One HTTP response: status, headers, body, and the broker's error message found in them.
+"""One HTTP response: status, headers, body, the broker's error message, and what else may listen at the address.
+
+What listens at an address, if not the expected server, is inferred from how a request fails. Source: Apache Kafka 4
+and Pulsar 4.0 on all of their ports, as observed.
 
 Pulsar sends an error message in four forms: JSON with ``reason``; Jetty's error page, JSON with an HTML-escaped
-``message``, in which Jetty 12 (Pulsar 4.2) writes line breaks as they are; plain text with a ``Message:`` before a Java
-stack trace; or, if the page would be large, an empty body, and from Jetty 9 the text in the HTTP reason phrase, cut at
-1,024 characters. Anything else is text: a proxy's page, or JSON that is damaged or has other members.
+``message``, in which Jetty 12 (Pulsar 4.2) writes line breaks as they are; plain text with a ``Message:`` before a
+Java stack trace; or, if the page would be large, an empty body, and from Jetty 9 the text in the HTTP reason phrase,
+cut at 1,024 characters. Anything else is text: a proxy's page, or JSON that is damaged or has other members.
 """
 
 from __future__ import annotations
 
 import html
+import http.client
 import json
 import re
+import socket
+import ssl
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from http import HTTPStatus
 from typing import Any, Final
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, urlsplit
+
+_NO_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "UNKNOWN_PROTOCOL"})
+_RECORDS: Final = ("\x15\x03", "\x16\x03")  # the first bytes of a TLS alert and of a TLS handshake
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The server that should listen at an address.
+
+    Args:
+        closing: completes "is this ...?": ports near it that close HTTP connections.
+        ports: completes "use ...": its ports, with examples.
+        https: its port for https.
+    """
+
+    closing: str
+    ports: str
+    https: str
+
+
+class Diagnosis(Enum):
+    """What a failed request reveals about its address, which may be wrong unless it has answered before."""
+
+    REFUSED = "the connection was refused, or the host is unknown"
+    CLOSED = "the connection was closed without a response"
+    SPEAKS_TLS = "the address is http, but the server speaks TLS"
+    NO_TLS = "the address is https, but the server does not speak TLS"
+    NOT_HTTP = "the server does not speak HTTP"
+
+    def hint(self, url: str, expected: Expected) -> str | None:
+        """Which address to use instead of ``url``, where ``expected`` should be."""
+        host = urlsplit(url).netloc
+        if self is Diagnosis.CLOSED:
+            return f"is this {expected.closing}? These close HTTP connections; use {expected.ports}"
+        if self is Diagnosis.SPEAKS_TLS:
+            return f"the port speaks TLS: use https://{host}"
+        if self is Diagnosis.NO_TLS:
+            return f"the port does not speak TLS: use http://{host}, or {expected.https}"
+        if self is Diagnosis.NOT_HTTP:
+            return f"use {expected.ports}"
+        return None
+
+
+def diagnose(fault: BaseException) -> Diagnosis | None:
+    """Diagnose a failed request by its root cause."""
+    if isinstance(fault, ConnectionRefusedError | socket.gaierror):
+        return Diagnosis.REFUSED
+    # http.client.RemoteDisconnected is a ConnectionError and a BadStatusLine.
+    if isinstance(fault, ConnectionError | ssl.SSLEOFError | ssl.SSLZeroReturnError):
+        return Diagnosis.CLOSED
+    if isinstance(fault, http.client.BadStatusLine):
+        return Diagnosis.SPEAKS_TLS if str(fault).startswith(_RECORDS) else Diagnosis.NOT_HTTP
+    if isinstance(fault, ssl.SSLError) and fault.reason in _NO_TLS:
+        return Diagnosis.NO_TLS
+    return None
+
 
 MAX_QUOTE: Final = 1_000  # characters of a response in an error message; a 409 contains two whole schemas
 MAX_WORDS: Final = 64 * 1024  # characters of the broker's message kept on an error

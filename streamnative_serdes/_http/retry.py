@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import RegistryUnavailableError
 
+from .address import ApiRequest
 from .reply import Reply, quoted
-from .request import ApiRequest
 
 _T = TypeVar("_T")
 

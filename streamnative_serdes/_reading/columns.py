@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
 from streamnative_serdes._config import schema_limits
-from streamnative_serdes._formats.key_value import info_of
-from streamnative_serdes._formats.parts import Parts
+from streamnative_serdes._formats.parts import Parts, info_of
 from streamnative_serdes._lifecycle import refuse_no_topic
 from streamnative_serdes._schema import Record, Schema
 from streamnative_serdes._topics.known import Halves, Known, parts_of

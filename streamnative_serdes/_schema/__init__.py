@@ -1,12 +1,10 @@
 """Avro schemas: parses, validates, compares and resolves them."""
 
-from .equality import comparable
-from .naming import is_name
 from .nullable import nullable
 from .parser import PRIMITIVES, Schema, load, parse, parse_given
 from .references import SchemaReference, self_contained
 from .resolution import Resolution, resolve
-from .rules import MAX_DEPTH, MAX_NAMES, MAX_PRECISION, MAX_TEXT, DefaultChecker, Limits
+from .rules import MAX_DEPTH, MAX_NAMES, MAX_PRECISION, MAX_TEXT, DefaultChecker, Limits, is_name
 from .shapes import EnumShape, RecordShape, Shape, Shapes
 from .told_apart import ONLY_FIELD, branch_number, only_branch, told_apart
 from .tree import (
@@ -23,6 +21,7 @@ from .tree import (
     Record,
     Union,
     children,
+    comparable,
     last_name,
     name_of,
     qualified,

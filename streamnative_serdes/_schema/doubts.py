@@ -15,8 +15,7 @@ from typing import Any, Final
 from streamnative_serdes._nearest import nearest
 from streamnative_serdes.errors import SchemaWarning
 
-from .naming import is_namespace
-from .rules import LOGICAL_BASES
+from .rules import LOGICAL_BASES, is_namespace
 
 _KEY: Final = "logicalType"
 _LIKE_THE_KEY: Final = 0.85  # of 1; "logicType" is 0.9

@@ -15,9 +15,7 @@ from streamnative_serdes._paths import joined
 from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError
 
 from .doubts import Doubts
-from .equality import comparable
-from .naming import is_name
-from .rules import LOGICAL_BASES, DefaultChecker, Limits, logical_fault, refuse_endless
+from .rules import LOGICAL_BASES, DefaultChecker, Limits, is_name, logical_fault, refuse_endless
 from .tree import (
     MISSING,
     Array,
@@ -31,6 +29,7 @@ from .tree import (
     Primitive,
     Record,
     Union,
+    comparable,
     name_of,
     qualified,
 )

@@ -12,9 +12,8 @@ from weakref import WeakValueDictionary
 
 from streamnative_serdes._config import CodecArguments
 from streamnative_serdes._formats import Format, format_of
-from streamnative_serdes._formats.jackson.inner import inner_schema
-from streamnative_serdes._formats.key_value import halves_of
-from streamnative_serdes._formats.parts import PairParts, Part, Parts
+from streamnative_serdes._formats.jackson.java_classes import inner_schema
+from streamnative_serdes._formats.parts import PairParts, Part, Parts, halves_of
 from streamnative_serdes._schema import Limits, Schema, Shapes, nullable, parse
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError

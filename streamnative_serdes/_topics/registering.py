@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from streamnative_serdes._formats.key_value import described, halves_of
+from streamnative_serdes._formats.parts import described, halves_of
 from streamnative_serdes._schema import Limits
 from streamnative_serdes.errors import SchemaError
 from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient, TopicName

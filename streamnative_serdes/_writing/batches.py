@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from streamnative_serdes._topics.known import Known
     from streamnative_serdes._topics.topic_state import TopicState
     from streamnative_serdes.arrow import ColumnWriter
-    from streamnative_serdes.arrow.typed_writer import TypedColumnWriter
+    from streamnative_serdes.arrow.typed_columns import TypedColumnWriter
 
 _MAX_WRITERS = 64  # schemas whose writers are kept
 
@@ -99,7 +99,7 @@ def _writer(policy: WritePolicy, schema: Schema, make: type[ColumnWriter]) -> Co
 
 
 def _typed_writer(policy: WritePolicy, known: Known) -> ColumnWriter | TypedColumnWriter:
-    from streamnative_serdes.arrow.typed_writer import TypedColumnWriter
+    from streamnative_serdes.arrow.typed_columns import TypedColumnWriter
 
     options = config.codec_arguments(policy.conf)
     parts = parts_of(known, config.schema_limits(policy.conf), options, to_write=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from streamnative_serdes import _call_path, header
 from streamnative_serdes import _config as config
-from streamnative_serdes._formats.key_value import info_of
+from streamnative_serdes._formats.parts import info_of
 from streamnative_serdes._topics.known import Halves, Known
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, EncodeError

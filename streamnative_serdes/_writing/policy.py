@@ -26,7 +26,7 @@ from .typed import codec_of, shapes_of
 
 if TYPE_CHECKING:
     from streamnative_serdes.arrow import ColumnWriter
-    from streamnative_serdes.arrow.typed_writer import TypedColumnWriter
+    from streamnative_serdes.arrow.typed_columns import TypedColumnWriter
 
 
 def schema_to_write(conf: dict[str, Any], given: object, *, is_key: bool) -> Schema | None:

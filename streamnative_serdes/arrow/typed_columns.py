@@ -1,7 +1,7 @@
-"""Columns of topics of other types than AVRO: primitive types, JSON, and both halves of KEY_VALUE messages.
+"""Columns of topics of other types than AVRO, read and written: primitive types, JSON, and halves of KEY_VALUE.
 
-Compiled loops read AVRO and primitive types, and split KEY_VALUE messages. What has a ``form``, such as JSON, is bytes
-to them: each message is then read as Python data, which the Avro codec puts into columns.
+Compiled loops read AVRO and primitive types, and split KEY_VALUE messages. What has a ``form``, such as JSON, is
+bytes to them: each message is then read as Python data, which the Avro codec puts into columns.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamnative_serdes import _config as config
-from streamnative_serdes._arrow import Layout, Plan, Same, decode_batch
-from streamnative_serdes._formats.parts import HalfName, PairNode, PairParts, Part, Parts, named
+from streamnative_serdes._arrow import Layout, Plan, Same, WritePlan, decode_batch, encode_batch
+from streamnative_serdes._formats.parts import HalfName, HalfNode, PairNode, PairParts, Part, Parts, Plain, named
 from streamnative_serdes._schema import Field, Record, resolve
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError, SerdesError
 
-from .columns import BatchColumns, Columns, Dialect, Routes, batch_of, default_of, first_error, with_errors
-from .pieces import array_of_keys, messages_of, pieces_of_messages
+from .columns import BatchColumns, Capsules, Columns, Dialect, Routes, batch_of, default_of, first_error, with_errors
+from .pieces import array_of_keys, messages_of, pieces_of_columns, pieces_of_messages
 
 _MAX_PLANS: Final = 1_000  # one per writer's schema
 _ERRORS: Final = " errors"  # no field of Avro has a space in its name
@@ -264,3 +264,94 @@ def _with_failures(counts: dict[tuple[int, int], int], failures: int) -> dict[tu
             found[key, -1] = found.get((key, -1), 0) + moved
             failures -= moved
     return {key: rows for key, rows in found.items() if rows}
+
+
+class TypedColumnWriter:
+    """Writes columns as messages of other types than AVRO. Threads may share it.
+
+    Args:
+        parts: as what messages are written.
+        options: those of a codec.
+    """
+
+    def __init__(self, parts: Parts, options: config.CodecArguments) -> None:
+        self._parts, self._options = parts, config.codec_options(options)
+        self._codecs = {
+            name: Codec(part.schema, **options)
+            for name, part in named(parts)
+            if part.form is not None and part.schema is not None
+        }
+
+    def encode(self, batch: Any, header: bytes, *, large_types: bool = False) -> pa.Array | pa.RecordBatch:
+        """Return an array with a message for each row; for KEY_VALUE, a batch with the columns "key" and "value".
+
+        Each value begins with ``header``. With the encoding INLINE, both halves are in the value, and keys are null.
+
+        Raises:
+            EncodeError: the columns do not match the schema, or a value does not fit; has row and path.
+            TypeError: ``batch`` is not a type with Arrow columns.
+        """
+        kind, arrays = pieces_of_columns(batch)
+        pieces = _Columns(kind, list(arrays))
+        if isinstance(self._parts, Part):
+            return self._messages("value", self._parts, pieces, None, header, large_types)
+        if self._parts.kind == "INLINE":
+            values = self._joined(self._parts, pieces, header, large_types)
+            keys = pa.nulls(len(values), values.type)
+        else:
+            keys = self._half("key", self._parts.key, pieces, b"", large_types)
+            values = self._half("value", self._parts.value, pieces, header, large_types)
+        return pa.RecordBatch.from_arrays([keys, values], ["key", "value"])
+
+    def _joined(self, parts: PairParts, pieces: _Columns, header: bytes, large: bool) -> pa.Array:
+        if not self._codecs:
+            return self._compiled(PairNode("INLINE", parts.key.node, parts.value.node), pieces, header, large)
+        halves = [self._half(name, part, pieces, b"", large) for name, part in parts.items()]
+        payloads = _Columns.of(pa.RecordBatch.from_arrays(halves, ["key", "value"]))
+        return self._compiled(PairNode("INLINE", Plain("BYTES"), Plain("BYTES")), payloads, header, large)
+
+    def _half(self, name: HalfName, part: Part, pieces: _Columns, header: bytes, large: bool) -> pa.Array:
+        try:
+            return self._messages(name, part, pieces, name, header, large)
+        except EncodeError as error:
+            if error.row is not None:  # otherwise it is about the columns, and its path is that of one of them
+                error.inside(name)
+            raise
+
+    def _messages(
+        self, name: HalfName, part: Part, pieces: _Columns, column: HalfName | None, header: bytes, large: bool
+    ) -> pa.Array:
+        """Messages of one schema, from the column of a half or from all columns."""
+        node = part.node if part.form is None or part.schema is None else part.schema.root
+        if column is not None:
+            node = HalfNode(column, node)
+        if part.form is None:
+            return self._compiled(node, pieces, header, large)
+        codec, form = self._codecs[name], part.form
+        data: list[bytes | None] = []
+        for row, datum in enumerate(self._compiled(node, pieces, b"", True).to_pylist()):
+            try:
+                data.append(None if datum is None else header + form.encode(codec.decode(datum)))
+            except EncodeError as error:
+                error.row = row
+                raise
+        return pa.array(data, pa.large_binary() if large else pa.binary())
+
+    def _compiled(self, node: Any, pieces: _Columns, header: bytes, large: bool) -> pa.Array:
+        plan = WritePlan(node, pieces.kind, self._options, self._default_of)
+        return pa.array(Capsules(*encode_batch(plan, pieces.arrays, header, large)))
+
+    def _default_of(self, part: Field) -> tuple[bytes | None, int, str | None]:
+        return default_of(self._options, part)
+
+
+class _Columns(NamedTuple):
+    """Columns that can be read several times."""
+
+    kind: object
+    arrays: list[object]
+
+    @classmethod
+    def of(cls, batch: pa.RecordBatch) -> _Columns:
+        kind, array = batch.__arrow_c_array__()
+        return cls(kind, [array])

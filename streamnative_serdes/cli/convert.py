@@ -13,7 +13,7 @@ import click
 
 from streamnative_serdes import _config
 from streamnative_serdes.converters import AdminEntryReader, DumpWriter, StoredEntry, read_dump
-from streamnative_serdes.converters.dumps import read_batches_one_by_one, read_one
+from streamnative_serdes.converters.stored import read_batches_one_by_one, read_one
 from streamnative_serdes.errors import DecodeError
 
 from .conversion import Conversion, EntryReaders

@@ -21,8 +21,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from streamnative_serdes._formats.faults import not_decodable
-from streamnative_serdes._formats.jackson.base64_text import from_base64, to_base64
-from streamnative_serdes._formats.jackson.notation import decimal_text, double_text, float_text, quoted
+from streamnative_serdes._formats.jackson.notation import (
+    decimal_text,
+    double_text,
+    float_text,
+    from_base64,
+    quoted,
+    to_base64,
+)
 from streamnative_serdes._formats.jackson.notation import to_float as nearest_float
 from streamnative_serdes._formats.jackson.numbers import to_float
 from streamnative_serdes._formats.jackson.parsing import to_float as to_double

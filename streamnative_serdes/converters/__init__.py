@@ -1,19 +1,16 @@
 """Message converters (PIP 94): entries of Kafka's format become Pulsar's messages, and Pulsar's messages Kafka's."""
 
 from .admin import AdminEntryReader
-from .chain import ConverterChain
-from .converter import MessageConverter
-from .dumps import DumpWriter, read_dump
+from .converter import ConverterChain, MessageConverter, validate
 from .framings import ConfluentFramingConverter, HeaderlessConverter, VersionFramingConverter
 from .kafka_entries import KafkaEntryReader
 from .pulsar_entries import PulsarEntryReader
 from .samples import BytesConverter, EchoConverter, RejectAllConverter
 from .segments import SegmentOptions, read_segment, read_segment_batches
-from .stored import EntryReader, StoredEntry
+from .stored import DumpWriter, EntryReader, StoredEntry, read_dump
 from .to_kafka import PulsarToKafkaConverter, framed, write_record_batch
 from .to_pulsar import KafkaToPulsarConverter
 from .transactions import Unknown
-from .validator import validate
 from .wire import Message
 
 __all__ = [

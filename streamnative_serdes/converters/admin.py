@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from streamnative_serdes import _config
+from streamnative_serdes._http.address import ApiRequest
 from streamnative_serdes._http.reply import Reply
-from streamnative_serdes._http.request import ApiRequest
 from streamnative_serdes.errors import ConfigError, DecodeError, RegistryUnavailableError, SchemaRegistryError
 from streamnative_serdes.schema_registry import TopicName
 from streamnative_serdes.schema_registry.pulsar_api import hint_for, pulsar_api, refusal

@@ -18,11 +18,9 @@ from typing import Final
 
 from streamnative_serdes.errors import DecodeError
 
-from .checksum import crc32c, require_crc
 from .compression import KAFKA, decompress
-from .limits import BatchLimits
 from .message_sets import SET_HEADER, LegacyMessage, read_legacy
-from .wire import RecordReader
+from .wire import BatchLimits, RecordReader, crc32c, require_crc
 
 _HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 HEADER_SIZE: Final = _HEADER.size  # 61 bytes

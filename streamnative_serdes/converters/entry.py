@@ -18,9 +18,8 @@ from typing import Final, TypeVar
 
 from streamnative_serdes.errors import DecodeError
 
-from .checksum import crc32c, require_crc
 from .metadata import BrokerMetadata, Metadata, read_broker_metadata, read_metadata
-from .wire import number
+from .wire import crc32c, number, require_crc
 
 _T = TypeVar("_T")
 _BROKER, _CHECKSUM = b"\x0e\x02", b"\x0e\x01"

@@ -12,10 +12,9 @@ from .batches import RecordBatch, place_error, read_batches
 from .compression import decompress_pulsar
 from .converter import read_only
 from .entry import Entry, read_entry
-from .limits import BatchLimits
 from .message_sets import LegacyMessage
 from .transactions import HeldTransactions, Unknown, committed, message_size
-from .wire import Message
+from .wire import BatchLimits, Message
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -20,10 +20,8 @@ from typing import Final
 from streamnative_serdes import header
 from streamnative_serdes.errors import DecodeError
 
-from .checksum import require_crc
 from .compression import LZ4, decompress
-from .limits import BatchLimits
-from .wire import Message
+from .wire import BatchLimits, Message, require_crc
 
 SET_HEADER: Final = 26  # bytes of the smallest message: format 0, key and value null
 _CODEC, _APPEND_TIME = 0x07, 0x08

@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError, DecodeError
 
-from .aborted import AbortedTransactions, indexes_beside
 from .batches import read_batches
 from .kafka_entries import Isolation, check_options
-from .limits import BatchLimits
-from .segment_batches import SegmentBatch
-from .segment_files import Source, blocks, in_file, name_of, path_of
-from .transactions import HeldTransactions
-from .wire import Message, RecordColumns
+from .segment_files import SegmentBatch, Source, blocks, in_file, name_of, path_of
+from .transactions import AbortedTransactions, HeldTransactions, indexes_beside
+from .wire import BatchLimits, Message, RecordColumns
 
 if TYPE_CHECKING:
     import os

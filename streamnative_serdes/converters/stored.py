@@ -1,10 +1,22 @@
-"""Entries with their places in a topic, as the admin API and dumps have them, and one reader for both formats."""
+"""Entries with their places in a topic, as the admin API and dumps have them, and dumps: files of entries.
+
+A dump has entries of topics, one after the other, each with its place and its size::
+
+    byte 0   "entries" | version of this format uint8 = 1
+    then, for each entry:
+    byte 0   partition int32 | ledger int64 | entry int64 | size int32 | entry
+
+All integers are big-endian; a partition, ledger or entry that is not known is -1.
+"""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError
 
 from .converter import read_only
 from .entry import read_entry
@@ -97,3 +109,133 @@ class EntryReader:
         """
         kafka = is_kafka(read_entry(read_only(buffer), check_crc=False))
         yield from (self._kafka if kafka else self._pulsar).entry(buffer)
+
+
+MAGIC: Final = b"entries\x01"
+_FRONT: Final = struct.Struct(">iqqi")
+_PART: Final = 1 << 20  # bytes: what is read at once, so that a size that lies allocates nothing
+_BATCH: Final = struct.Struct(">qi")  # a batch of Kafka: base offset, length of the rest
+
+
+class DumpWriter:
+    """Writes entries to a dump.
+
+    Args:
+        file: for bytes. It gets the beginning of a dump with the first entry, or when the dump is finished.
+        begun: whether the file has it already.
+    """
+
+    def __init__(self, file: BinaryIO, *, begun: bool = False) -> None:
+        self._file, self.begun = file, begun
+
+    def write(self, entry: StoredEntry) -> None:
+        """Append an entry.
+
+        Raises:
+            EncodeError: it has 2**31 bytes or more.
+        """
+        if len(entry.data) >= 2**31:
+            raise EncodeError(f"expected an entry of fewer than 2**31 bytes, got {len(entry.data)}")
+        self.finish()
+        self._file.write(_FRONT.pack(entry.partition, entry.ledger, entry.entry, len(entry.data)))
+        self._file.write(entry.data)
+
+    def finish(self) -> None:
+        """Make a dump without entries one too."""
+        if not self.begun:
+            self._file.write(MAGIC)
+            self.begun = True
+
+
+def read_dump(file: BinaryIO, *, max_entry_size: int = 64 * _MIB) -> Iterator[StoredEntry]:
+    """Yield the entries of a dump. Only one is in memory.
+
+    Args:
+        file: of bytes; it need not be seekable.
+        max_entry_size: bytes that an entry may have.
+
+    Raises:
+        ConfigError: ``max_entry_size`` is impossible.
+        DecodeError: the file is no dump, is cut off, or has an entry that is too large; ``offset`` is the byte.
+    """
+    _require_size(max_entry_size)
+    magic = _read(file, len(MAGIC))
+    if magic != MAGIC:
+        raise DecodeError(
+            f"expected a dump of entries, which begins with {MAGIC!r}, got {magic!r}",
+            offset=0,
+            hint="is the file one entry, or Kafka's batches? The command convert has --input-format for them",
+        )
+    place = len(MAGIC)
+    while front := _read(file, _FRONT.size):
+        if len(front) < _FRONT.size:
+            raise DecodeError(f"dump: expected {_FRONT.size} bytes before an entry, got {len(front)}", offset=place)
+        partition, ledger, number, size = _FRONT.unpack(front)
+        if not 0 <= size <= max_entry_size or min(partition, ledger, number) < -1:
+            raise DecodeError(
+                f"dump: expected places from -1 and an entry of 0 to {max_entry_size} bytes, "
+                f"got {partition}, {ledger}:{number} and {size}",
+                offset=place,
+            )
+        yield StoredEntry(_whole(file, size, place + _FRONT.size, "dump: entry"), partition, ledger, number)
+        place += _FRONT.size + size
+
+
+def read_batches_one_by_one(file: BinaryIO, *, max_size: int = 64 * _MIB) -> Iterator[tuple[int, bytes]]:
+    """Yield where each of Kafka's batches begins in a file, and its bytes. Only one is in memory.
+
+    Args:
+        file: of batches that follow each other; it need not be seekable.
+        max_size: bytes that a batch may have, as it is stored.
+
+    Raises:
+        ConfigError: ``max_size`` is impossible.
+        DecodeError: a batch is cut off, or is too large; ``offset`` is the byte.
+    """
+    _require_size(max_size)
+    place = 0
+    while front := _read(file, _BATCH.size):
+        length = _BATCH.unpack(front)[1] if len(front) == _BATCH.size else -1
+        if not 0 <= length <= max_size - _BATCH.size:
+            raise DecodeError(
+                f"batch: expected {_BATCH.size} bytes with a length from 0 to {max_size - _BATCH.size}, "
+                f"got {len(front)} bytes with the length {length}",
+                offset=place,
+            )
+        yield place, front + _whole(file, length, place + _BATCH.size, "batch")
+        place += _BATCH.size + length
+
+
+def read_one(file: BinaryIO, *, max_size: int = 64 * _MIB) -> bytes:
+    """The bytes of a file that is one entry.
+
+    Raises:
+        ConfigError: ``max_size`` is impossible.
+        DecodeError: it is larger than that.
+    """
+    _require_size(max_size)
+    data = _read(file, max_size + 1)
+    if len(data) > max_size:
+        raise DecodeError(f"expected a file of one entry, of at most {max_size} bytes, got more")
+    return data
+
+
+def _whole(file: BinaryIO, size: int, place: int, name: str) -> bytes:
+    data = _read(file, size)
+    if len(data) < size:
+        raise DecodeError(f"{name}: expected {size} bytes, got {len(data)}", offset=place)
+    return data
+
+
+def _read(file: BinaryIO, size: int) -> bytes:
+    """So many bytes, fewer only at the end of the file; what a pipe gives at once may be less."""
+    parts, left = [], size
+    while left and (part := file.read(min(left, _PART))):
+        parts.append(part)
+        left -= len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _require_size(size: int) -> None:
+    if not 0 < size < 2**31:
+        raise ConfigError(f"expected a size from 1 to 2**31 - 1 bytes, got {size}")

@@ -11,13 +11,12 @@ from streamnative_serdes import header
 from streamnative_serdes.errors import DecodeError, EncodeError
 
 from .batches import HEADER_SIZE
-from .checksum import crc32c
 from .converter import MessageConverter, read_only
 from .entry import read_entry
 from .kafka_entries import is_kafka
 from .pulsar_batches import write_headers
 from .pulsar_entries import PulsarEntryReader
-from .wire import Message, zigzag
+from .wire import Message, crc32c, zigzag
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

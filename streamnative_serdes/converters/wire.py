@@ -1,10 +1,57 @@
-"""The compiled reading of records and protocol buffers, and their writing."""
+"""The compiled reading and writing of records and protocol buffers, its limits, and checksums."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from streamnative_serdes._records import Message, RecordColumns, RecordReader, fields_of, varint, zigzag
+from streamnative_serdes.errors import ConfigError, DecodeError
+
+
+@dataclass(frozen=True, slots=True)
+class BatchLimits:
+    """What a reader accepts.
+
+    Args:
+        max_batch_size: bytes of one batch after decompression, and of one entry that is made or put together.
+        schema_header: whether a schema version header is taken off the values.
+        check_crc: whether checksums are compared.
+    """
+
+    max_batch_size: int = 64 << 20
+    schema_header: bool = True
+    check_crc: bool = True
+
+
+_PART: Final = 1 << 20  # bytes: google-crc32c wants bytes objects, so a view is copied in parts
+
+
+def crc32c(data: memoryview) -> int:
+    """CRC32C (Castagnoli) of the data.
+
+    Raises:
+        ConfigError: google-crc32c is not installed.
+    """
+    try:
+        from google_crc32c import extend
+    except ModuleNotFoundError as error:
+        raise ConfigError("checksums need google-crc32c", hint="pip install google-crc32c") from error
+    crc = 0
+    for start in range(0, len(data), _PART):
+        crc = extend(crc, bytes(data[start : start + _PART]))
+    return crc
+
+
+def require_crc(what: str, expected: int, got: int, offset: int) -> None:
+    """Raise DecodeError if a checksum differs from the one that stands at ``offset``."""
+    if expected != got:
+        raise DecodeError(
+            f"{what}: expected the checksum {expected:08x}, got {got:08x} from the bytes",
+            offset=offset,
+            hint="the bytes are damaged or cut off",
+        )
+
 
 __all__ = ["Field", "Message", "RecordColumns", "RecordReader", "fields_of", "number", "text", "varint", "zigzag"]
 

@@ -23,7 +23,7 @@ from typing import Any, Final, Literal
 from streamnative_serdes import _config as config
 from streamnative_serdes._auth.credentials import Bearer, OAuth, credentials
 from streamnative_serdes._auth.tokens import PREFIX, Token
-from streamnative_serdes._http.request import ApiRequest
+from streamnative_serdes._http.address import ApiRequest
 from streamnative_serdes._http.retry import Retrier
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import AuthenticationError, ConfigError, SerdesError

@@ -8,7 +8,11 @@ defaults, and do not write ``java-class``; each difference would register anothe
 attrs and Record, nor names the field that it cannot map. Their annotations for the digits of a Decimal are accepted.
 """
 
-from .annotations import (
+from .derive import schema_of
+from .kinds import is_model
+from .matching import shapes_to_read, shapes_to_write
+from .reading import Reading, Registered, Target, reading_of
+from .type_hints import (
     AvroClass,
     AvroField,
     AvroType,
@@ -20,10 +24,6 @@ from .annotations import (
     TimeMillis,
     TimestampMillis,
 )
-from .derive import schema_of
-from .kinds import is_model
-from .matching import shapes_to_read, shapes_to_write
-from .reading import Reading, Registered, Target, reading_of
 
 __all__ = [
     "AvroClass",

@@ -10,13 +10,46 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
-from streamnative_serdes._schema import MISSING
+from streamnative_serdes._schema import MISSING, PRIMITIVES, DefaultChecker, Primitive
 from streamnative_serdes.errors import SchemaError
 
 from .kinds import is_model, model_of
 from .model import Attribute
-from .taking import takes
 from .type_hints import TypeHint
+
+
+def takes(kind: Any, value: Any, named: Sequence[dict[str, Any]]) -> bool:
+    """Whether a value of the schema ``kind`` is read from the JSON ``value``.
+
+    Args:
+        kind: the schema.
+        value: JSON.
+        named: the records and enums that the schema may refer to. What is not known of them counts as taking it.
+    """
+    if isinstance(kind, list):
+        return any(takes(branch, value, named) for branch in kind)
+    base = kind if isinstance(kind, str) else kind["type"]
+    match base:
+        case "array":
+            return isinstance(value, list) and all(takes(kind["items"], item, named) for item in value)
+        case "map":
+            return isinstance(value, dict) and all(takes(kind["values"], item, named) for item in value.values())
+        case "enum":
+            return value in kind["symbols"]
+        case "fixed":
+            return isinstance(value, str) and len(value) == kind["size"]
+        case "record":
+            return isinstance(value, dict) and all(_field_takes(field, value, named) for field in kind["fields"])
+    if base in PRIMITIVES:
+        return DefaultChecker().fault(Primitive(base), value) is None
+    known = [one for one in named if one["name"] == base.rpartition(".")[2]] if isinstance(base, str) else [base]
+    return not known or any(takes(one, value, named) for one in known)
+
+
+def _field_takes(field: dict[str, Any], value: dict[str, Any], named: Sequence[dict[str, Any]]) -> bool:
+    name = field["name"]
+    return takes(field["type"], value[name], named) if name in value else "default" in field
+
 
 _EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 - of local timestamps
 _PRIMITIVES: dict[str, tuple[type, ...]] = {

@@ -13,11 +13,10 @@ from typing import Any
 from streamnative_serdes._schema import MISSING, PRIMITIVES, qualified
 from streamnative_serdes.errors import SchemaError
 
-from .annotations import AvroClass, AvroField
 from .defaults import Defaults, constant, suits
 from .kinds import is_model, model_of
 from .model import Attribute, Model, words_of
-from .type_hints import NoneType, TypeHint, members, peel
+from .type_hints import AvroClass, AvroField, NoneType, TypeHint, members, peel
 
 _LEAVES: dict[Any, Any] = {
     bool: "boolean",

@@ -10,8 +10,7 @@ from typing import Any, Literal
 from streamnative_serdes._schema import MISSING
 from streamnative_serdes.errors import SchemaError
 
-from .annotations import ATTRIBUTE, AvroClass, AvroField
-from .type_hints import members, peel
+from .type_hints import ATTRIBUTE, AvroClass, AvroField, members, peel
 
 Build = Literal["slots", "tuple", "dict", "call"]
 

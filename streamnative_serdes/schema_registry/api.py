@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from streamnative_serdes._http.diagnosis import Expected
-from streamnative_serdes._http.reply import Reply
-from streamnative_serdes._http.request import ApiRequest
+from streamnative_serdes._http.address import ApiRequest
+from streamnative_serdes._http.reply import Expected, Reply
 from streamnative_serdes.errors import SchemaRegistryError
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from streamnative_serdes._http.request import ApiRequest
+from streamnative_serdes._http.address import ApiRequest
 from streamnative_serdes.errors import SchemaNotFoundError, SchemaRegistryError
 
 from . import schema_info

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from streamnative_serdes._config import named
-from streamnative_serdes._http.diagnosis import Diagnosis, Expected
-from streamnative_serdes._http.reply import Reply, quoted
-from streamnative_serdes._http.request import ApiRequest
+from streamnative_serdes._http.address import ApiRequest
+from streamnative_serdes._http.reply import Diagnosis, Expected, Reply, quoted
 from streamnative_serdes.errors import (
     AuthenticationError,
     AuthorizationError,

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from streamnative_serdes._http.address import base_urls, reachable
+from streamnative_serdes._http.address import ApiRequest, base_urls, reachable
 from streamnative_serdes._http.reply import Reply, quoted
-from streamnative_serdes._http.request import ApiRequest
 from streamnative_serdes._http.retry import Retrier
 from streamnative_serdes.errors import SchemaRegistryError
 

@@ -9,11 +9,9 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from streamnative_serdes._auth.credentials import credentials
-from streamnative_serdes._http.address import next_hop, origin
-from streamnative_serdes._http.diagnosis import Diagnosis
+from streamnative_serdes._http.address import ApiRequest, next_hop, origin
 from streamnative_serdes._http.exchange import Exchange, Failure
-from streamnative_serdes._http.reply import Reply, quoted
-from streamnative_serdes._http.request import ApiRequest
+from streamnative_serdes._http.reply import Diagnosis, Reply, quoted
 from streamnative_serdes._http.retry import TransientFailure, transient
 from streamnative_serdes._http.tls import Tls
 from streamnative_serdes._log import logger

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from streamnative_serdes._schema import AvroType, Schema, Union, children, name_of
-from streamnative_serdes._schema.aliases import Aliases, DuplicateFieldError
-from streamnative_serdes._schema.resolution import Resolution, Resolver
+from streamnative_serdes._schema.resolution import Aliases, DuplicateFieldError, Resolution, Resolver
 
 from .java_avro import NeededDefaults
 from .java_text import java_text

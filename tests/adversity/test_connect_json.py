@@ -9,7 +9,7 @@ import tracemalloc
 import pytest
 
 from streamnative_serdes.connect import Enum, JsonConverter
-from streamnative_serdes.connect.json_envelope import MAX_TEXT
+from streamnative_serdes.connect.json_schema import MAX_TEXT
 from streamnative_serdes.errors import DecodeError
 
 INT = b'{"type":"int32"}'

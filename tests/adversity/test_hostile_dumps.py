@@ -19,8 +19,8 @@ from scripted_registry import Answer, Clock, ScriptedRegistry
 
 from streamnative_serdes.converters import AdminEntryReader, DumpWriter, EntryReader, StoredEntry, read_dump
 from streamnative_serdes.converters.admin_headers import entry_of
-from streamnative_serdes.converters.dumps import read_batches_one_by_one, read_one
 from streamnative_serdes.converters.entry import read_entry
+from streamnative_serdes.converters.stored import read_batches_one_by_one, read_one
 from streamnative_serdes.errors import (
     ConfigError,
     DecodeError,

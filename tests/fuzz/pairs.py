@@ -15,8 +15,7 @@ from streamnative_serdes import KeyValue, _call_path
 from streamnative_serdes._formats import PRIMITIVES, format_of
 from streamnative_serdes._formats.parts import PairParts, Part
 from streamnative_serdes._schema import Limits, Schema
-from streamnative_serdes.arrow.typed_columns import TypedColumns
-from streamnative_serdes.arrow.typed_writer import TypedColumnWriter
+from streamnative_serdes.arrow.typed_columns import TypedColumns, TypedColumnWriter
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import SchemaError
 from streamnative_serdes.schema_registry import SchemaInfo

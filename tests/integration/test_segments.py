@@ -23,7 +23,7 @@ from waiting import HANG_SECONDS, until
 
 from streamnative_serdes.converters import Message, read_segment, read_segment_batches
 from streamnative_serdes.converters.batches import read_batches
-from streamnative_serdes.converters.limits import BatchLimits
+from streamnative_serdes.converters.wire import BatchLimits
 from streamnative_serdes.errors import DecodeError
 from streamnative_serdes.spark.topic import _as_batch
 

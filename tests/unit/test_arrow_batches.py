@@ -15,7 +15,7 @@ pa = pytest.importorskip("pyarrow")
 from streamnative_serdes._formats.parts import Part  # noqa: E402
 from streamnative_serdes._schema import parse  # noqa: E402
 from streamnative_serdes.arrow import ColumnCodec, Columns, in_parts  # noqa: E402 - requires pyarrow
-from streamnative_serdes.arrow.typed_writer import TypedColumnWriter  # noqa: E402
+from streamnative_serdes.arrow.typed_columns import TypedColumnWriter  # noqa: E402
 from streamnative_serdes.codec import Codec  # noqa: E402
 from streamnative_serdes.errors import BatchTooLargeError, DecodeError, EncodeError  # noqa: E402
 

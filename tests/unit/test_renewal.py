@@ -10,8 +10,7 @@ import pytest
 from scripted_registry import Clock
 from waiting import HANG_SECONDS, until
 
-from streamnative_serdes._auth.renewal import _NEXT, Renewed
-from streamnative_serdes._auth.tokens import Token
+from streamnative_serdes._auth.tokens import _NEXT, Renewed, Token
 from streamnative_serdes._http.retry import TransientFailure
 from streamnative_serdes.errors import AuthenticationError
 

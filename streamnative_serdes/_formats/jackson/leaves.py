@@ -1,19 +1,23 @@
-"""The leaves of JSON data by type: booleans, numbers, text and bytes, as Jackson and as other writers write them."""
+"""The leaves of JSON data by type, as Jackson and other writers write them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
+from uuid import UUID
 
-from streamnative_serdes._schema import AvroType, Fixed
-from streamnative_serdes.errors import DecodeError
+from streamnative_serdes._formats import moments
+from streamnative_serdes._formats.faults import described, not_decodable, not_encodable
+from streamnative_serdes._formats.json_number import JsonNumber
+from streamnative_serdes._schema import MAX_PRECISION, AvroType, Fixed, Primitive
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.errors import DecodeError, EncodeError
 
-from ..faults import described, not_decodable
-from ..json_number import JsonNumber
-from .base64_text import from_base64
-from .java_classes import CHARACTER, NUMBERS, java_class
-from .numbers import to_float
+from .java_classes import CHARACTER, DATES, NUMBERS, is_of_connect, java_class
+from .logical import UNITS
+from .notation import decimal_text, double_text, float_text, from_base64, quoted, to_base64
+from .numbers import NUMBER, from_unscaled, seconds_text, to_float
 from .parsing import to_float as to_double
 
 _SPECIAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -99,4 +103,132 @@ LEAVES: Final[Mapping[str, Callable[[AvroType], Callable[[Any], Any]]]] = {
     "string": _text,
     "bytes": _bytes,
     "fixed": _fixed,
+}
+
+
+Text = Callable[[Any], str]
+
+_BYTES: Final = Codec("bytes")
+_BIG_DECIMAL: Final = Codec({"type": "bytes", "logicalType": "big-decimal"})
+
+
+def text_of(node: Primitive | Fixed) -> Text:
+    """What shows a raw value of the type."""
+    if node.logical is None:
+        special = {"string": _string, "int": _integer_text}.get(node.kind)
+        return _PLAIN[node.kind] if special is None else special(node)
+    name = node.logical.name
+    if name in ("decimal", "big-decimal"):
+        return _decimal(node)
+    if name == "uuid":
+        return quoted if node.kind == "string" else lambda raw: quoted(str(UUID(bytes=raw)))
+    if name == "duration":
+        return _base64
+    return str if java_class(node) in DATES or is_of_connect(node) else _checked(_moment(name))
+
+
+def _checked(show: Text) -> Text:
+    """The same, for raw values that nobody has checked, with the option avro.logical.types=false."""
+
+    def text(raw: Any) -> str:
+        try:
+            return show(raw)
+        except DecodeError as error:
+            raise EncodeError(error.message) from None
+
+    return text
+
+
+def _base64(data: bytes) -> str:
+    return f'"{to_base64(data)}"'
+
+
+_PLAIN: Final[Mapping[str, Text]] = {
+    "null": lambda _: "null",
+    "boolean": lambda value: "true" if value else "false",
+    "long": str,
+    "float": float_text,
+    "double": double_text,
+    "bytes": _base64,
+    "fixed": _base64,
+}
+
+
+def _string(node: AvroType) -> Text:
+    if java_class(node) not in NUMBERS:
+        return quoted
+
+    def number(text: str) -> str:
+        if not NUMBER.fullmatch(text):
+            raise not_encodable(f"the text of a number for {java_class(node)}", text)
+        return text
+
+    return number
+
+
+def _integer_text(node: AvroType) -> Text:
+    if java_class(node) != CHARACTER:
+        return str
+
+    def character(number: int) -> str:
+        if not 0 <= number <= 0xFFFF:
+            raise EncodeError(f"expected the number of a character from 0 to 65535, got {described(number)}")
+        return quoted(chr(number))
+
+    return character
+
+
+def _decimal(node: Primitive | Fixed) -> Text:
+    assert node.logical
+    scale = node.logical.scale
+    if node.logical.name == "big-decimal":
+        return _checked(lambda raw: decimal_text(_BIG_DECIMAL.decode(_BYTES.encode(raw))))
+    if is_of_connect(node):
+        return _base64
+
+    def text(raw: bytes) -> str:
+        number = from_unscaled(raw, scale)
+        if number is None:
+            raise not_encodable(f"a decimal of at most {MAX_PRECISION} digits", raw)
+        return decimal_text(number)
+
+    return text
+
+
+# --- moments ----------------------------------------------------------------------
+
+
+def _moment(name: str) -> Text:
+    kind, _, unit = name.rpartition("-")
+    if name == "date":
+        return _date
+    ticks, show = UNITS[unit], _SHOW[kind]
+    return lambda raw: show(raw * ticks)
+
+
+def _date(days: int) -> str:
+    date = moments.to_date(days, "date")
+    return f"[{date.year},{date.month},{date.day}]"
+
+
+def _local(nanos: int) -> str:
+    days, rest = divmod(nanos, moments.DAY)
+    return f"{_date(days)[:-1]},{_clock(rest)}]"
+
+
+def _time(nanos: int) -> str:
+    return f"[{_clock(nanos)}]"
+
+
+def _clock(nanos: int) -> str:
+    """Hours and minutes; seconds and nanoseconds if they are not 0."""
+    time, below = moments.to_time(nanos, "time"), nanos % moments.SECOND
+    numbers = [time.hour, time.minute, *([time.second] if time.second or below else []), *([below] if below else [])]
+    return ",".join(map(str, numbers))
+
+
+_SHOW: Final[Mapping[str, Callable[[int], str]]] = {
+    "timestamp": seconds_text,
+    "local-timestamp": _local,
+    "time": _time,
 }

@@ -30,8 +30,8 @@ from streamnative_serdes.errors import DecodeError, EncodeError
 from .. import moments
 from ..faults import not_decodable
 from ..json_number import JsonNumber
-from .base64_text import from_base64
 from .java_classes import is_of_connect
+from .notation import from_base64
 from .numbers import from_unscaled, seconds_to_nanos, to_decimal
 
 Leaf = Primitive | Fixed

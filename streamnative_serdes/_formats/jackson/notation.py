@@ -1,4 +1,4 @@
-"""Text and numbers in the notation of Java's Jackson, character for character.
+"""Text, numbers and bytes in the notation of Java's Jackson, character for character.
 
 Source: Jackson 2.17, UTF8JsonGenerator; java.lang.Double.toString of JDK 19 and later, which always has the shortest
 digits (earlier ones have a digit too many for a few numbers).
@@ -6,11 +6,39 @@ digits (earlier ones have a digit too many for a few numbers).
 
 from __future__ import annotations
 
+import base64
+import binascii
 import math
 import re
 from decimal import Decimal
 from struct import Struct
-from typing import Final
+from typing import Any, Final
+
+from streamnative_serdes._formats.faults import described, not_decodable
+from streamnative_serdes.errors import DecodeError
+
+
+def from_base64(value: Any, size: int | None = None) -> bytes:
+    """The bytes; exactly ``size``, if given.
+
+    Raises:
+        DecodeError: the value is no text, or the text no base64.
+    """
+    if type(value) is not str:
+        raise not_decodable("bytes as base64 text", value)
+    try:
+        data = base64.b64decode(value, validate=True)
+    except (binascii.Error, ValueError):
+        hint = "pulsar-client's JsonSchema for Python writes bytes as plain text"
+        raise not_decodable("bytes as base64 text", value, hint) from None
+    if size is not None and len(data) != size:
+        raise DecodeError(f"expected {size} bytes as base64 text, got {len(data)}: {described(value)}")
+    return data
+
+
+def to_base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
 
 _ESCAPED: Final = re.compile(r'["\\\x00-\x1f\ud800-\udfff\U00010000-\U0010ffff]')
 _SHORT: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}

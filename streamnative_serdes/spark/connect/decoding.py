@@ -12,9 +12,8 @@ from pyspark.sql import types as T
 
 from streamnative_serdes._formats.jackson.parsing import parse
 from streamnative_serdes.connect import Schema, SchemaProjector, Type
-from streamnative_serdes.connect.json_envelope import Envelopes, KnownSchema
-from streamnative_serdes.connect.json_options import JsonOptions
-from streamnative_serdes.connect.json_schema import from_json
+from streamnative_serdes.connect.json_converter import JsonOptions
+from streamnative_serdes.connect.json_schema import Envelopes, KnownSchema, from_json
 from streamnative_serdes.connect.json_values import reader
 from streamnative_serdes.errors import BatchTooLargeError, ConfigError, DecodeError, EncodeError, SchemaError
 
