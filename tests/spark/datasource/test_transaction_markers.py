@@ -1,0 +1,112 @@
+"""The marker that tells a batch that was committed from one that was not, and questions about partitions just added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
+
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+from streamnative_serdes.spark.datasource.offsets import brokers
+from streamnative_serdes.spark.datasource.writing import transactions
+from streamnative_serdes.spark.datasource.writing.transactions import (
+    Identity,
+    Rows,
+    StaleBatchError,
+    Transaction,
+    TransactionError,
+    committed_rows,
+)
+
+ROWS = Rows(3, "ab", "cd")
+NONE_YET = -1001  # the offset of a group that has committed nothing
+
+
+class Kafka:
+    """The group's offset, and a producer that commits it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.marker = TopicPartition("t", 0, NONE_YET)
+        self.producer = self
+
+        @contextmanager
+        def reader(*_: object) -> Iterator[Kafka]:
+            yield self
+
+        monkeypatch.setattr(transactions, "_marker_reader", reader)
+        monkeypatch.setattr(transactions, "TransactionalOutbox", lambda *_, **__: self)
+
+    def committed(self, _places: list[TopicPartition], _seconds: float) -> list[TopicPartition]:
+        return [self.marker]
+
+    def send_offsets_to_transaction(self, markers: list[TopicPartition], *_: object) -> None:
+        (self.marker,) = markers
+
+    def flush(self) -> None: ...
+    def consumer_group_metadata(self) -> object: ...
+    def commit_transaction(self, _seconds: float) -> None: ...
+
+
+@pytest.fixture
+def kafka(monkeypatch: pytest.MonkeyPatch) -> Any:
+    return Kafka(monkeypatch)
+
+
+def commit(kafka: Any, batch: int) -> None:
+    Transaction({}, "t", Identity("q", batch, 0)).commit(kafka, ROWS)
+
+
+@pytest.mark.parametrize("batch", [0, 1, 7])
+def test_a_batch_that_was_committed_is_found_and_the_next_one_is_new(kafka: Any, batch: int) -> None:
+    assert committed_rows({}, "t", Identity("q", batch, 0)) is None
+    commit(kafka, batch)
+    assert committed_rows({}, "t", Identity("q", batch, 0)) == ROWS
+    assert committed_rows({}, "t", Identity("q", batch + 1, 0)) is None
+
+
+def test_a_batch_before_the_last_one_that_was_committed_is_refused(kafka: Any) -> None:
+    commit(kafka, 7)
+    with pytest.raises(StaleBatchError, match=r"expected batch 6 to be the last one or a new one.*committed batch 7"):
+        committed_rows({}, "t", Identity("q", 6, 0))
+
+
+@pytest.mark.parametrize("metadata", ["", "x", "[]", '{"rows": 1, "other": 2}'])
+def test_an_offset_that_no_task_has_committed_is_an_error(kafka: Any, metadata: str) -> None:
+    kafka.marker = TopicPartition("t", 0, 8, metadata)
+    with pytest.raises(TransactionError, match="has an offset that no task has committed"):
+        committed_rows({}, "t", Identity("q", 7, 0))
+
+
+class Admin:
+    """Gives these errors, by name, one after the other; then the answer."""
+
+    def __init__(self, *errors: int) -> None:
+        self.errors, self.asked, self.listed = list(errors), 0, 0
+
+    def question(self, _: object, seconds: float) -> str:
+        self.asked += 1
+        if self.errors:
+            raise KafkaException(KafkaError(self.errors.pop(0)))
+        return "answer"
+
+    def list_topics(self, timeout: float) -> None:
+        self.listed += 1
+
+
+def test_a_question_is_repeated_while_a_partition_has_no_leader_yet() -> None:
+    admin = Admin(KafkaError._UNKNOWN_PARTITION, KafkaError._NOENT)
+    assert brokers._with_leaders(admin.question, admin, 60.0) == "answer"  # type: ignore[arg-type]
+    assert (admin.asked, admin.listed) == (3, 2)
+
+
+@pytest.mark.parametrize(("error", "seconds"), [(KafkaError._TIMED_OUT, 60.0), (KafkaError._UNKNOWN_PARTITION, 0.0)])
+def test_another_error_and_one_after_the_time_limit_end_the_question(error: int, seconds: float) -> None:
+    admin = Admin(error)
+    with pytest.raises(KafkaException):
+        brokers._with_leaders(admin.question, admin, seconds)  # type: ignore[arg-type]
+    assert (admin.asked, admin.listed) == (1, 0)
