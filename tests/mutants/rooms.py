@@ -173,7 +173,8 @@ ROOMS = (
         "data source",
         package("spark/datasource/*"),
         tuple(f"tests/spark/datasource/test_{name}.py" for name in (
-            "options", "ranges", "sink_parts", "client_config", "secrets", "planning", "consumers")),
+            "options", "ranges", "sink_parts", "client_config", "secrets", "planning", "consumers",
+            "transaction_markers")),
         tuple(f"tests/spark/datasource/test_{name}.py" for name in ("stream_ends", "writing", "reading")),
         0, 11,
     ),
