@@ -11,11 +11,11 @@ from typing import Final
 
 import click
 
+from streamnative_serdes._broker_rules.compatibility import can_read
+from streamnative_serdes._broker_rules.refusals import BrokerError
 from streamnative_serdes._schema import Schema, parse
 from streamnative_serdes.errors import SchemaError, SchemaNotFoundError
 from streamnative_serdes.schema_registry import SchemaInfo
-from streamnative_serdes.testing.compatibility import can_read
-from streamnative_serdes.testing.refusals import BrokerError
 
 from .failures import CHECK_FAILED, Command
 from .options import Connection, connected, topic_name

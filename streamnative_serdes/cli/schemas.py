@@ -8,12 +8,12 @@ from typing import IO, Any, Final
 
 import click
 
+from streamnative_serdes._broker_rules.compatibility import STRATEGIES
+from streamnative_serdes._broker_rules.rehearsal import Rehearsal
 from streamnative_serdes._schema import parse, parse_given
 from streamnative_serdes.errors import AuthorizationError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.schema_registry import Compatibility, SchemaInfo, SchemaRegistryClient, TopicName
 from streamnative_serdes.schema_registry.backups import as_tree
-from streamnative_serdes.testing.compatibility import STRATEGIES
-from streamnative_serdes.testing.rehearsal import Rehearsal
 
 from .diffs import diff
 from .failures import CHECK_FAILED, Command, FailureError

@@ -10,6 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
+from streamnative_serdes._broker_rules.compatibility import STRATEGIES
+from streamnative_serdes._broker_rules.refusals import BrokerError, IncompatibleError, InvalidDataError
+from streamnative_serdes._broker_rules.store import ConflictError, Entry, NotFoundError, PreconditionError, Store
+
 from .admin_request import (
     AdminRequest,
     BadRequestError,
@@ -17,10 +21,7 @@ from .admin_request import (
     UnsupportedMediaError,
     schema_data,
 )
-from .compatibility import STRATEGIES
 from .http_messages import Answer, Request, as_bad_message, as_broker_error, as_json, as_page, as_reason, as_text
-from .refusals import BrokerError, IncompatibleError, InvalidDataError
-from .store import ConflictError, Entry, NotFoundError, PreconditionError, Store
 
 _JAVA: Final = "org.apache.pulsar.broker.service.schema.exceptions"
 

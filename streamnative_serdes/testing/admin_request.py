@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qs, unquote, unquote_plus
 
+from streamnative_serdes._broker_rules.refusals import BrokerError
+from streamnative_serdes._broker_rules.schema_data import SchemaData, from_post
+from streamnative_serdes._broker_rules.store import PreconditionError, split_partition
+
 from .http_messages import Request
-from .refusals import BrokerError
-from .schema_data import SchemaData, from_post
-from .store import PreconditionError, split_partition
 
 _PAYLOAD: Final = "org.apache.pulsar.common.protocol.schema.PostSchemaPayload"
 

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple, Self
 
+from streamnative_serdes._broker_rules.store import Store
 from streamnative_serdes.errors import ConfigError
 
 from .admin_api import AdminApi
 from .faults import Fault, FaultQueue
 from .flavours import FLAVOURS
 from .http_messages import Answer, Request, as_page
-from .store import Store
 
 _STOP_SECONDS = 5.0  # to wait for one connection's thread
 _POLL_SECONDS = 0.01  # how soon the listening thread notices that it must stop

@@ -18,10 +18,10 @@ from servers import ConfluentRegistry, Kafka, Pulsar, Tokens
 from waiting import HANG_SECONDS
 
 from streamnative_serdes import header
+from streamnative_serdes._broker_rules.rehearsal import comparison_fault
 from streamnative_serdes.errors import SchemaRegistryError
 from streamnative_serdes.migration import Side
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, ConfluentSchema, SchemaRegistryClient
-from streamnative_serdes.testing.rehearsal import comparison_fault
 
 MONEY = record("Money", ("cents", "long"), namespace="shop")
 FIRST = record("Sale", ("price", "shop.Money"))

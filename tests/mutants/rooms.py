@@ -219,8 +219,8 @@ ROOMS = (
     ),
     Room(
         "testing",
-        package("testing/*"),
-        units("local_registry", "mock_broker", "mock_scopes", "flavours", "compatibility", "registry_client"),
+        package("testing/*", "_broker_rules/*"),
+        units("local_registry", "mock_*", "flavours", "compatibility", "rehearsal", "registry_client"),
         (*OVER_NETWORK, *PROPERTIES),
         5, 2,
     ),

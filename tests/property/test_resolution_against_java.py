@@ -22,12 +22,12 @@ from java_oracle import JavaAvro, Read, RefusedError
 from java_values import same
 
 from examples import examples
+from streamnative_serdes._broker_rules.compatibility import can_read
+from streamnative_serdes._broker_rules.java_avro import check_defaults
+from streamnative_serdes._broker_rules.refusals import BrokerError
 from streamnative_serdes._schema import parse
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, SchemaError
-from streamnative_serdes.testing.compatibility import can_read
-from streamnative_serdes.testing.java_avro import check_defaults
-from streamnative_serdes.testing.refusals import BrokerError
 
 Sample = tuple[Any, Any, Any]
 

@@ -14,10 +14,10 @@ import requests
 from command import CommandLine
 from schemas import record
 
+from streamnative_serdes._broker_rules.schema_data import from_post
 from streamnative_serdes.schema_registry import SchemaInfo, backups
 from streamnative_serdes.schema_registry.backups import Restoration
 from streamnative_serdes.testing import Fault, LocalRegistry
-from streamnative_serdes.testing.schema_data import from_post
 
 FIRST = record("User", ("name", "string"))
 SECOND = record("User", ("name", "string"), ("age", ["null", "int"], None))

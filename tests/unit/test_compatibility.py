@@ -7,9 +7,9 @@ import json
 import pytest
 from contract.avro import A_OR_0, A, B, enum, field, record
 
+from streamnative_serdes._broker_rules.compatibility import can_read, check
+from streamnative_serdes._broker_rules.refusals import BrokerError, IncompatibleError
 from streamnative_serdes._schema import parse
-from streamnative_serdes.testing.compatibility import can_read, check
-from streamnative_serdes.testing.refusals import BrokerError, IncompatibleError
 
 
 @pytest.mark.parametrize("strategy", ["FULL", "BACKWARD_TRANSITIVE", "ALWAYS_INCOMPATIBLE"])

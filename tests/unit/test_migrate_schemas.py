@@ -16,11 +16,11 @@ from schema_migrations import STATE, Migration, tree
 from schemas import record
 from waiting import HANG_SECONDS
 
+from streamnative_serdes._broker_rules.schema_data import from_post
 from streamnative_serdes.errors import FileError, SchemaError
 from streamnative_serdes.migration import copy_schemas, preview_schemas
 from streamnative_serdes.schema_registry import backups
 from streamnative_serdes.testing import Fault, LocalRegistry
-from streamnative_serdes.testing.schema_data import from_post
 
 TOPIC = "public/default/orders"
 SUBJECT = "orders-value"

@@ -13,9 +13,9 @@ from schema_migrations import STATE, Migration
 from schemas import record
 from scripted_registry import Answer
 
+from streamnative_serdes._broker_rules.schema_data import from_post
 from streamnative_serdes.migration import copy_schemas_back, preview_schemas_back
 from streamnative_serdes.testing import LocalRegistry
-from streamnative_serdes.testing.schema_data import from_post
 
 TOPIC, SUBJECT = "public/default/orders", "orders-value"
 FIRST = record("Order", ("id", "long"))

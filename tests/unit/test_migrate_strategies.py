@@ -18,11 +18,11 @@ from schema_migrations import Migration
 from schemas import record
 from waiting import HANG_SECONDS, until
 
+from streamnative_serdes._broker_rules.schema_data import from_post
 from streamnative_serdes.errors import FileError
 from streamnative_serdes.migration import State, Widened, copy_schemas
 from streamnative_serdes.migration.schemas import strategy
 from streamnative_serdes.testing import Fault, LocalRegistry
-from streamnative_serdes.testing.schema_data import from_post
 
 TOPIC, NAMESPACE = "public/default/orders", "public/default"
 FULL_NAME = f"persistent://{TOPIC}"

@@ -11,6 +11,7 @@ from confluent_stand_in import ConfluentStandIn
 from schema_migrations import Migration
 from schemas import record
 
+from streamnative_serdes._broker_rules.schema_data import from_post
 from streamnative_serdes.errors import (
     AuthorizationError,
     MissingEndpointError,
@@ -21,7 +22,6 @@ from streamnative_serdes.migration.planning.problems import Problem
 from streamnative_serdes.migration.planning.target_registry import of_registries, there_now
 from streamnative_serdes.schema_registry import SchemaRegistryClient
 from streamnative_serdes.testing import LocalRegistry
-from streamnative_serdes.testing.schema_data import from_post
 
 ORDER = record("Order", ("id", "long"))
 NOTED = record("Order", ("id", "long"), ("note", ["null", "string"], None))

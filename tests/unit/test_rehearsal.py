@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from schemas import enum, record
 
+from streamnative_serdes._broker_rules.rehearsal import Rehearsal, comparison_fault, refusal_of
 from streamnative_serdes.schema_registry import SchemaInfo
-from streamnative_serdes.testing.rehearsal import Rehearsal, comparison_fault, refusal_of
 
 FIRST = json.dumps(record("User", ("name", "string")))
 SECOND = json.dumps(record("User", ("name", "string"), ("age", ["null", "int"], None)))

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from streamnative_serdes._broker_rules.compatibility import STRATEGIES
 from streamnative_serdes.cli.failures import CHECK_FAILED, Command
 from streamnative_serdes.cli.output import say
 from streamnative_serdes.migration import (
@@ -21,7 +22,6 @@ from streamnative_serdes.migration import (
     put_back_strategies,
 )
 from streamnative_serdes.migration.schemas.strategy import WIDE, Scope
-from streamnative_serdes.testing.compatibility import STRATEGIES
 
 from .schema_tables import announce, show_back, show_forward, show_restored
 from .sides import routed

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
+from streamnative_serdes._broker_rules.rehearsal import Rehearsal
 from streamnative_serdes.errors import AuthorizationError, SchemaError, SchemaNotFoundError, SchemaRegistryError
 from streamnative_serdes.migration.route import Route
 from streamnative_serdes.migration.schemas.equality import key, key_of
 from streamnative_serdes.migration.schemas.originals import Original, found_names, read_originals
 from streamnative_serdes.migration.schemas.strategy import strategy_in_force
 from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient
-from streamnative_serdes.testing.rehearsal import Rehearsal
 
 from .findings import Tree
 from .problems import Problem

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from streamnative_serdes import _files as files
+from streamnative_serdes._broker_rules.compatibility import DIRECTIONS
+from streamnative_serdes._broker_rules.rehearsal import Rehearsal
 from streamnative_serdes.errors import (
     FileError,
     IncompatibleSchemaError,
@@ -22,8 +24,6 @@ from streamnative_serdes.errors import (
 from streamnative_serdes.migration.route import Route
 from streamnative_serdes.migration.state import KIND, State
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, SchemaInfo
-from streamnative_serdes.testing.compatibility import DIRECTIONS
-from streamnative_serdes.testing.rehearsal import Rehearsal
 
 from .equality import RESUME, joined, key, name_in
 

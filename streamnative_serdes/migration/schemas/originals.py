@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from streamnative_serdes._broker_rules.rehearsal import comparison_fault, refusal_of
 from streamnative_serdes.errors import FileError, MissingEndpointError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.migration.framing import Name
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, ConfluentSchema
-from streamnative_serdes.testing.rehearsal import comparison_fault, refusal_of
 
 _ENCRYPTED: Final = "has rules, which are not applied here: its fields may be encrypted"
 _ALONE: Final = "Pulsar accepts it as a topic's only schema, and fails when it is compared with another"

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from streamnative_serdes._broker_rules.rehearsal import Rehearsal
 from streamnative_serdes.errors import IncompatibleSchemaError, SchemaError, SchemaRegistryError
 from streamnative_serdes.migration.state import State
 from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient, backups
-from streamnative_serdes.testing.rehearsal import Rehearsal
 
 from .equality import RESUME, joined, key, key_of, name_in
 from .originals import Original, Originals, found_names, read_originals

@@ -12,8 +12,7 @@ from typing import Final
 
 from streamnative_serdes.schema_registry import Compatibility, SchemaInfo
 
-from .avro_texts import avro
-from .java_avro import check_defaults
+from .java_avro import avro, check_defaults
 from .refusals import BrokerError, IncompatibleError, InvalidDataError
 from .schema_checks import validate
 from .schema_data import SchemaData, from_post

@@ -10,9 +10,8 @@ from typing import Final
 
 from streamnative_serdes._schema import Schema, Union
 
-from .avro_texts import avro, check_ids, is_avro, jackson_kind
 from .compatibility import check
-from .java_avro import check_defaults
+from .java_avro import avro, check_defaults, check_ids, is_avro, jackson_kind
 from .protobuf_native import check_root, root_message
 from .refusals import BrokerError, IncompatibleError, InvalidDataError
 from .schema_data import AVRO_TYPES, CLIENT_SIDE, TEXTLESS, SchemaData
