@@ -23,10 +23,15 @@ from .protobuf_text import from_json, to_json
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor
-    from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+    from google.protobuf.descriptor_pool import DescriptorPool
     from google.protobuf.message import Message
 
 _KEYS: Final = ("fileDescriptorSet", "rootMessageTypeName", "rootFileDescriptorName")
+
+
+class ImportCycleError(SchemaError):
+    """A file of a schema imports itself, be it through others."""
 
 
 class ProtobufNativeFormat:
@@ -117,21 +122,58 @@ def protobuf_native_format(text: str, limits: Limits) -> ProtobufNativeFormat:
         SchemaError: the text is not as described above, or the descriptors are invalid, incomplete or too large.
         ConfigError: the library protobuf is not installed.
     """
+    need_protobuf()
+    encoded, root, root_file = _parts(text, limits)
     try:
-        from google.protobuf.descriptor_pool import DescriptorPool
+        data = base64.b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError):
+        raise SchemaError('expected base64 in "fileDescriptorSet" of a PROTOBUF_NATIVE schema') from None
+    files = descriptor_files(data)
+    _check_names(files.values(), limits)
+    return ProtobufNativeFormat(_find(descriptor_pool(files, root_file), root))
+
+
+def need_protobuf() -> None:
+    """Raises ConfigError if the library protobuf is not installed."""
+    try:
+        from google.protobuf.descriptor_pool import DescriptorPool  # noqa: F401 - tried
     except ModuleNotFoundError:
         hint = "pip install protobuf"
         raise ConfigError("topics of type PROTOBUF_NATIVE need the library protobuf", hint=hint) from None
-    encoded, root, root_file = _parts(text, limits)
-    files = {file.name: file for file in _descriptor_set(encoded).file}
-    _check_names(files.values(), limits)
+
+
+def descriptor_files(data: bytes) -> dict[str, FileDescriptorProto]:
+    """The files of a FileDescriptorSet, by name; of several with one name, the last.
+
+    Raises:
+        SchemaError: the bytes are not a FileDescriptorSet.
+    """
+    from google.protobuf.descriptor_pb2 import FileDescriptorSet
+    from google.protobuf.message import DecodeError as ProtobufError
+
+    try:
+        return {file.name: file for file in FileDescriptorSet.FromString(data).file}
+    except ProtobufError as error:
+        raise SchemaError(f'expected a FileDescriptorSet in "fileDescriptorSet": {error}') from None
+
+
+def descriptor_pool(files: Mapping[str, FileDescriptorProto], root: str) -> DescriptorPool:
+    """A pool with the file ``root`` and all that it imports.
+
+    Raises:
+        ImportCycleError: a file imports itself, be it through others.
+        SchemaError: a file is missing or invalid.
+    """
+    from google.protobuf.descriptor_pool import DescriptorPool
+    from google.protobuf.message import Error
+
     pool = DescriptorPool()
-    for file in _in_order(files, root_file):
+    for file in _in_order(files, root):
         try:
             pool.Add(file)
-        except (TypeError, ValueError, KeyError) as error:
+        except (TypeError, ValueError, KeyError, Error) as error:
             raise SchemaError(f"the descriptor {described(file.name)} is invalid: {str(error)[:300]}") from None
-    return ProtobufNativeFormat(_find(pool, root))
+    return pool
 
 
 def _parts(text: str, limits: Limits) -> tuple[str, str, str]:
@@ -147,18 +189,6 @@ def _parts(text: str, limits: Limits) -> tuple[str, str, str]:
         if not isinstance(tree.get(key), str):
             raise SchemaError(f'expected text in "{key}" of a PROTOBUF_NATIVE schema, got {described(tree.get(key))}')
     return tree[_KEYS[0]], tree[_KEYS[1]], tree[_KEYS[2]]
-
-
-def _descriptor_set(encoded: str) -> FileDescriptorSet:
-    from google.protobuf.descriptor_pb2 import FileDescriptorSet
-    from google.protobuf.message import DecodeError as ProtobufError
-
-    try:
-        return FileDescriptorSet.FromString(base64.b64decode(encoded, validate=True))
-    except (binascii.Error, ValueError):
-        raise SchemaError('expected base64 in "fileDescriptorSet" of a PROTOBUF_NATIVE schema') from None
-    except ProtobufError as error:
-        raise SchemaError(f'expected a FileDescriptorSet in "fileDescriptorSet": {error}') from None
 
 
 def _check_names(files: Iterable[FileDescriptorProto], limits: Limits) -> None:
@@ -188,7 +218,7 @@ def _in_order(files: Mapping[str, FileDescriptorProto], root: str) -> list[FileD
                 on_path.discard(done)
             continue
         if name in on_path:
-            raise SchemaError(f"the descriptor {described(name)} imports itself")
+            raise ImportCycleError(f"the descriptor {described(name)} imports itself")
         if name not in files:
             by = "" if len(path) == 1 else f", which {described(path[-1][0])} imports"
             raise SchemaError(f"the schema lacks the descriptor {described(name)}{by}")

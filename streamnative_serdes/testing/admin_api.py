@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 from streamnative_serdes._broker_rules.compatibility import STRATEGIES
 from streamnative_serdes._broker_rules.refusals import BrokerError, IncompatibleError, InvalidDataError
 from streamnative_serdes._broker_rules.store import ConflictError, Entry, NotFoundError, PreconditionError, Store
+from streamnative_serdes.errors import ConfigError
 
 from .admin_request import (
     AdminRequest,
@@ -68,6 +69,8 @@ class AdminApi:
             return as_page(_PAGE_STATUS[type(error)], str(error), request)
         except BrokerError as error:
             return as_broker_error(str(error), error.kind)
+        except ConfigError as error:  # the library protobuf is not installed
+            return as_broker_error(str(error))
         except RecursionError:
             return as_broker_error("", "java.lang.StackOverflowError")
 

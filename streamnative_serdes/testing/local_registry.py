@@ -42,7 +42,8 @@ class LocalRegistry:
     - GET, POST, PUT, DELETE and PATCH are served, HEAD and OPTIONS are not;
     - parser messages (Jackson's in a 400, Gson's for a KEY_VALUE that is not JSON) are Python's, and JSON is parsed
       strictly, while Gson accepts names without quotation marks, for example;
-    - what is within the options of a PROTOBUF_NATIVE descriptor is not checked;
+    - descriptors of PROTOBUF_NATIVE are checked by the library protobuf, which must be installed; it refuses a few that
+      protoc never writes, and Pulsar accepts;
     - an error about a bad default shows a named type by its name, not by its definition;
     - doubles with many digits, in schemas that an error quotes, are printed as by JDK 19 and later;
     - there are no roles: a valid token permits everything. Use ``Fault.status(401, "Unauthorized to ...")`` to simulate

@@ -19,10 +19,11 @@ from typing import Any
 
 import pytest
 import requests
-from contract import GROUPS, Case, Player, get, said_differently
+from contract import GROUPS, Case, Player, get, register, said_differently
 from contract.topics import of_topic_strategies
 from waiting import elsewhere
 
+from streamnative_serdes._broker_rules.rehearsal import Rehearsal
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.testing import Fault, LocalRegistry, RequestLine, local_registry
 
@@ -80,13 +81,36 @@ def client(registry: LocalRegistry) -> Iterator[Client]:
         yield Client(registry, session)
 
 
+def cases_of(group: str) -> list[Case]:
+    """Those that need no library which is not installed."""
+    try:
+        import google.protobuf.descriptor_pool  # noqa: F401
+    except ModuleNotFoundError:
+        return [case for case in GROUPS[group] if "PROTOBUF_NATIVE" not in repr(case)]
+    return GROUPS[group]
+
+
 @pytest.mark.parametrize("group", GROUPS)
 def test_the_contract_is_kept(group: str) -> None:
     """tests/integration/contract plays the same cases on Pulsar itself."""
+    cases = cases_of(group)
+    if not cases:
+        pytest.skip("the extra protobuf is not installed")
     with LocalRegistry() as registry:
         player = Player(registry.url).prepare()
-        found = [complaint for case in GROUPS[group] for complaint in case.complaints(player.play(case))]
+        found = [complaint for case in cases for complaint in case.complaints(player.play(case))]
     assert not found, "\n".join(found)
+
+
+def test_without_protobuf_a_descriptor_is_refused_with_what_to_install(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "google.protobuf.descriptor_pool", None)
+    why = "topics of type PROTOBUF_NATIVE need the library protobuf (hint: pip install protobuf)"
+    case = Case("a descriptor", register("{}", "PROTOBUF_NATIVE").refused(500, why))
+    assert case.complaints(Player(client.url).play(case)) == []
+    with pytest.raises(ConfigError, match="pip install protobuf"):
+        Rehearsal("FULL").check("{}", "PROTOBUF_NATIVE")
 
 
 def test_the_contract_of_topic_strategies_is_kept() -> None:
