@@ -56,13 +56,13 @@ $(DEMO): pyproject.toml $(SOURCES)
 build: $(BUILT) ## create the virtual environment and compile the modules
 
 demo: $(DEMO) ## send 336,776 flights through Spark and Kafka, read them back and compare; DEMO_ARGS for options
-	$(BIN)/python -m streamnative_serdes demo $(DEMO_ARGS)
+	PYTHONPATH=examples $(BIN)/python -m demo $(DEMO_ARGS)
 
 demo-columns: $(DEMO) ## the demo with encode_df and decode_df; DEMO_ARGS for options
-	$(BIN)/python -m streamnative_serdes demo --columns $(DEMO_ARGS)
+	PYTHONPATH=examples $(BIN)/python -m demo --columns $(DEMO_ARGS)
 
 demo-real: $(BUILT) ## the demo with a real Kafka and a real Pulsar, which it starts; DEMO_ARGS for options
-	PYTHONPATH=tests/servers $(BIN)/python -m servers demo $(DEMO_ARGS)
+	PYTHONPATH=tests/servers:examples $(BIN)/python -m servers demo $(DEMO_ARGS)
 
 servers: $(BUILT) ## run a real Kafka and a real Pulsar until Ctrl-C or SIGTERM; SERVERS_ARGS: --token, --cluster, --confluent, --pulsar
 	PYTHONPATH=tests/servers $(BIN)/python -m servers up $(SERVERS_ARGS)
@@ -142,7 +142,7 @@ bench-scale: $(BUILT) ## compare 10,000 topics of 20 versions with one topic; BE
 	$(BIN)/python benchmarks/scale.py $(BENCH_ARGS)
 
 bench-key-value: $(BUILT) ## compare KEY_VALUE messages with key and value on two AVRO topics; BENCH_ARGS for options
-	$(BIN)/python benchmarks/key_value.py $(BENCH_ARGS)
+	$(BIN)/python benchmarks/pairs.py $(BENCH_ARGS)
 
 bench-entries: $(BUILT) ## compare records of Kafka's batches to messages and columns with aiokafka's parser; BENCH_ARGS for options
 	$(BIN)/python benchmarks/entries.py $(BENCH_ARGS)

@@ -17,14 +17,13 @@ __all__ = ["main"]
 
 # Where each command is. It is imported when it is called, so that one command does not wait for what another needs.
 _COMMANDS: Final = {
-    "convert": "cli.convert:convert",
-    "decode": "cli.messages:decode",
-    "demo": "_demo.command:demo",
-    "migrate": "cli.migrate:migrate",
-    "ping": "cli.ping:ping",
-    "produce": "cli.messages:produce",
-    "registry": "cli.local:registry",
-    "schemas": "cli.schemas:schemas",
+    "convert": "convert:convert",
+    "decode": "messages:decode",
+    "migrate": "migrate:migrate",
+    "ping": "ping:ping",
+    "produce": "messages:produce",
+    "registry": "local:registry",
+    "schemas": "schemas:schemas",
 }
 
 
@@ -38,7 +37,7 @@ class _Commands(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         module, _, name = _COMMANDS[cmd_name].partition(":")
-        found = getattr(import_module(f"streamnative_serdes.{module}"), name)
+        found = getattr(import_module(f"{__name__}.{module}"), name)
         assert isinstance(found, click.Command)
         return found
 

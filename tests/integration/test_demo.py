@@ -9,7 +9,8 @@ from pathlib import Path
 
 from servers import downloads
 
-SERVERS = str(Path(__file__).parents[1] / "servers")
+ROOT = Path(__file__).parents[2]
+PATH = [str(ROOT / "tests" / "servers"), str(ROOT / "examples")]
 
 
 def test_the_flights_job_runs_on_servers_started_for_it(servers_at_hand: None) -> None:
@@ -19,7 +20,7 @@ def test_the_flights_job_runs_on_servers_started_for_it(servers_at_hand: None) -
         capture_output=True,
         text=True,
         timeout=300,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([SERVERS, os.environ.get("PYTHONPATH", "")])},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([*PATH, os.environ.get("PYTHONPATH", "")])},
     )
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()

@@ -164,9 +164,9 @@ ROOMS = (
     ),
     Room(
         "clients",
-        package("integrations/*", "_demo/command.py"),
+        package("integrations/*"),
         (*units("kop", "command_line", "kafka_python", "credentials"), "tests/interop/test_builders.py"),
-        (*OVER_NETWORK, "tests/spark/test_flights_job.py"),
+        OVER_NETWORK,
         3,
     ),
     Room(
@@ -188,7 +188,7 @@ ROOMS = (
     ),
     Room(
         "spark",
-        package("spark/*", "_demo/*"),
+        package("spark/*"),
         tuple(f"tests/spark/test_{name}.py" for name in (
             "types", "java", "next_batches", "functions", "outbox", "sending", "source", "frames", "frame_columns",
             "sink", "sink_errors", "streams")),

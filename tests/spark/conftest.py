@@ -11,9 +11,8 @@ import pytest
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
 if TYPE_CHECKING:
+    from demo.round_trip import Destination
     from pyspark.sql import DataFrame, SparkSession
-
-    from streamnative_serdes._demo.round_trip import Destination
 
 PARTITIONS = 4
 
@@ -46,7 +45,7 @@ def orders(spark: SparkSession) -> DataFrame:
 
 @pytest.fixture
 def to(kafka: dict[str, str], conf: dict[str, str]) -> Destination:
-    from streamnative_serdes._demo.round_trip import Destination
+    from demo.round_trip import Destination
 
     # On a busy machine a job takes longer than a minute, and a round of checks would count as calls to the registry.
     return Destination(kafka, {**conf, "cache.latest.ttl.sec": "3600"})
@@ -55,6 +54,6 @@ def to(kafka: dict[str, str], conf: dict[str, str]) -> Destination:
 @pytest.fixture
 def flights_csv(tmp_path: Path) -> Path:
     """The first 3,000 flights; NA occurs in each of the six columns that may contain it."""
-    from streamnative_serdes._demo.flights import unzip_flights
+    from demo.flights import unzip_flights
 
     return unzip_flights(tmp_path, 3_000)

@@ -14,12 +14,12 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pys
 
 from click.testing import CliRunner
 from confluent_kafka import KafkaError, KafkaException
+from demo.__main__ import demo
+from demo.job import Job
 from orders import SCHEMA
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from streamnative_serdes import ConfigError, KafkaAvroSerializer
-from streamnative_serdes.__main__ import main
-from streamnative_serdes._demo.job import Job
 from streamnative_serdes._kafka import clients
 from streamnative_serdes.spark import (
     BrokerUnavailableError,
@@ -196,7 +196,7 @@ def test_the_command_reports_a_kafka_error_in_one_line(
 
     monkeypatch.setattr(Job, "__init__", lambda job, *_: setattr(job, "registry", None))
     monkeypatch.setattr(Job, "run", run)
-    arguments = ["demo", "--bootstrap-servers", "x:1", "--schema-registry-url", "http://nowhere"]
-    ended = CliRunner().invoke(main, arguments)
+    arguments = ["--bootstrap-servers", "x:1", "--schema-registry-url", "http://nowhere"]
+    ended = CliRunner().invoke(demo, arguments)
     assert ended.exit_code == 1
     assert f"Error: {expected}" in ended.stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -17,13 +19,10 @@ from click.testing import CliRunner
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
 
 from confluent_kafka import KafkaException, Producer
-from pyspark.sql import SparkSession
-
-from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
-from streamnative_serdes.__main__ import main
-from streamnative_serdes._demo import round_trip
-from streamnative_serdes._demo.columnar import ColumnarRoundTrip
-from streamnative_serdes._demo.flights import (
+from demo import round_trip
+from demo.__main__ import demo
+from demo.columnar import ColumnarRoundTrip
+from demo.flights import (
     COLUMNS,
     FLIGHT_SCHEMA,
     count_missing,
@@ -32,9 +31,12 @@ from streamnative_serdes._demo.flights import (
     row_digest,
     with_epoch,
 )
-from streamnative_serdes._demo.job import Job
-from streamnative_serdes._demo.round_trip import Destination, Result, RoundTrip, Stage
-from streamnative_serdes._demo.tasks import Tally
+from demo.job import Job
+from demo.round_trip import Destination, Result, RoundTrip, Stage
+from demo.tasks import Tally
+from pyspark.sql import SparkSession
+
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.spark.session import SparkError, reason
 from streamnative_serdes.spark.topic import OffsetRange, TopicAdmin, read_range
 from streamnative_serdes.testing import LocalRegistry
@@ -254,9 +256,7 @@ def unequal() -> Result:
 def test_the_command_says_loudly_that_rows_differ(unequal: Result, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Job, "__init__", lambda job, *_: setattr(job, "registry", None))
     monkeypatch.setattr(Job, "run", lambda *_, **__: unequal)
-    ended = CliRunner().invoke(
-        main, ["demo", "--bootstrap-servers", "nowhere:1", "--schema-registry-url", "http://nowhere"]
-    )
+    ended = CliRunner().invoke(demo, ["--bootstrap-servers", "nowhere:1", "--schema-registry-url", "http://nowhere"])
     assert ended.exit_code == 1
     assert "2 rows written, 2 rows read, NOT EQUAL" in ended.stdout
     assert "the rows read differ from the rows written" in ended.stderr
@@ -267,3 +267,18 @@ def test_only_the_reason_of_a_spark_error_is_shown() -> None:
     assert reason(python) == "KeyError: 'a'"
     java = "An error occurred.\n: org.x.SparkException: first\n\tat a.b\nCaused by: java.X: second\n\t... 3 more\n"
     assert reason(java) == "An error occurred.\n: org.x.SparkException: first\nCaused by: java.X: second"
+
+
+def test_without_pyspark_the_demo_says_in_one_line_what_to_install() -> None:
+    code = f"import runpy, sys; sys.path[:0] = {sys.path!r}; sys.argv[1:] = []; sys.modules['pyspark'] = None; "
+    code += "runpy.run_module('demo', run_name='__main__')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    told = "Error: pyspark is not installed: pip install 'pyspark<5' 'pandas<3' pyarrow\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", told)
+
+
+@pytest.mark.parametrize("arguments", [["-X", "acks"], ["--rows", "0"], ["--partitions", "0"], ["--unknown"]])
+def test_an_invalid_option_of_the_demo_fails_before_anything_starts(arguments: list[str]) -> None:
+    ended = CliRunner().invoke(demo, arguments)
+    assert ended.exit_code == 2
+    assert arguments[-1] in ended.stderr

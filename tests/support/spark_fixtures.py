@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,8 +18,11 @@ def spark() -> Iterator[SparkSession]:
     pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
     from streamnative_serdes.spark.session import local_session
 
-    # A failed task is repeated once.
+    # Tasks of the demo need its modules in the workers, as `make demo` sees to. A failed task is repeated once.
+    patch = pytest.MonkeyPatch()
+    patch.setenv("PYTHONPATH", str(Path(__file__).parents[2] / "examples"), prepend=os.pathsep)
     with local_session("tests", cores="*,2") as session:
+        patch.undo()
         # Read the small file in several tasks, as the whole file would be; and shuffle few rows in few tasks.
         session.conf.set("spark.sql.files.maxPartitionBytes", "100000")
         session.conf.set("spark.sql.files.openCostInBytes", "1")

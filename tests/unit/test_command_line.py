@@ -13,7 +13,6 @@ from pathlib import Path
 import click
 import pytest
 import requests
-from click.testing import CliRunner
 from command import CommandLine
 from waiting import elsewhere
 
@@ -21,7 +20,7 @@ from streamnative_serdes.cli import main
 
 START = "import runpy, sys; sys.argv[1:] = {arguments}; sys.modules[{missing!r}] = None; "
 RUN = "runpy.run_module('streamnative_serdes', run_name='__main__')"
-COMMANDS = {"decode", "demo", "ping", "produce", "registry", "schemas"}
+COMMANDS = {"decode", "ping", "produce", "registry", "schemas"}
 
 
 def run_without(missing: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -35,7 +34,6 @@ def run_without(missing: str, *arguments: str) -> subprocess.CompletedProcess[st
     [
         ("click", (), "click is not installed: pip install click\n"),
         ("rich", ("--help",), "rich is not installed: pip install rich\n"),
-        ("pyspark", ("demo",), "Error: pyspark is not installed: pip install 'pyspark<5' 'pandas<3' pyarrow\n"),
     ],
 )
 def test_a_missing_extra_is_named_in_one_line(missing: str, arguments: tuple[str, ...], told: str) -> None:
@@ -130,7 +128,7 @@ def test_importing_the_package_loads_nothing_of_the_command_line() -> None:
 
 def test_a_command_loads_nothing_of_the_others() -> None:
     code = "import sys; from streamnative_serdes.cli import main; main(['schemas', '--help'], standalone_mode=False); "
-    code += "print(sorted({'pyspark', 'numpy', 'fastavro', 'streamnative_serdes._demo.command'} & set(sys.modules)))"
+    code += "print(sorted({'pyspark', 'numpy', 'fastavro', 'streamnative_serdes.cli.messages'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (done.stdout.splitlines()[-1], done.stderr) == ("[]", "")
 
@@ -147,13 +145,6 @@ def test_a_pipe_that_is_closed_ends_a_command_quietly(tmp_path: Path) -> None:
         elsewhere(process.stdout.readline)
         process.stdout.close()
         assert "Traceback" not in elsewhere(process.stderr.read)
-
-
-@pytest.mark.parametrize("arguments", [["-X", "acks"], ["--rows", "0"], ["--partitions", "0"], ["--unknown"]])
-def test_an_invalid_option_of_the_demo_fails_before_anything_starts(arguments: list[str]) -> None:
-    ended = CliRunner().invoke(main, ["demo", *arguments])
-    assert ended.exit_code == 2
-    assert arguments[-1] in ended.stderr
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows cannot send SIGINT to one process alone")

@@ -65,10 +65,10 @@ def _end_by_signals() -> None:
 @main.command(context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def demo(arguments: tuple[str, ...]) -> None:
-    """Run the flights job on its own servers; ARGUMENTS as for `python -m streamnative_serdes demo`."""
+    """Run the flights job on its own servers; ARGUMENTS as for `make demo`. `examples/` must be on PYTHONPATH."""
     with Kafka() as kafka, Pulsar() as pulsar:
         click.echo(f"servers           Apache Kafka {kafka.version()}, Apache Pulsar {pulsar.version()}")
-        command = [sys.executable, "-m", "streamnative_serdes", "demo", *_targets(kafka, pulsar.url).split()]
+        command = [sys.executable, "-m", "demo", *_targets(kafka, pulsar.url).split()]
         code = subprocess.run([*command, "--partitions", "4", *arguments], check=False).returncode
     sys.exit(code)
 

@@ -1,4 +1,7 @@
-"""The command ``demo``: its options, what it needs to be installed, and its failures as one line each."""
+"""The program: its options, what it needs to be installed, and its failures as one line each.
+
+`make demo` runs it: ``PYTHONPATH=examples python -m demo``, so that Spark's workers find its modules too.
+"""
 
 from __future__ import annotations
 
@@ -51,8 +54,7 @@ def demo(
 ) -> None:
     """Write 336,776 flights (New York, 2013) to Kafka with Spark, read them back, and compare."""
     _require_installed()
-    from .job import Job
-    from .report import report
+    from .job import Job, report
     from .round_trip import Destination
 
     with ExitStack() as stack, _failures():
@@ -87,3 +89,7 @@ def _failures() -> Iterator[None]:
         raise click.ClickException(str(error)) from error
     except KafkaException as error:  # after SerdesError, which is a KafkaException too
         raise click.ClickException(f"Kafka: {error.args[0].str()}") from error
+
+
+if __name__ == "__main__":
+    demo(prog_name="python -m demo")

@@ -1,7 +1,7 @@
 """KEY_VALUE messages against the sum of their halves, which are keys and values of two AVRO topics.
 
-python benchmarks/key_value.py            table: 200 pairs, 10 times in each of 41 rounds
-python benchmarks/key_value.py --check    fail if a pair takes more than 1.2 times as long as its two halves
+python benchmarks/pairs.py            table: 200 pairs, 10 times in each of 41 rounds
+python benchmarks/pairs.py --check    fail if a pair takes more than 1.2 times as long as its two halves
 
 Every contender makes the same calls as a Kafka client, `serializer(obj, ctx)` and `deserializer(data, ctx)`, in
 shuffled order within each round; ratios are medians over the rounds. What is read equals what was written, and is

@@ -1,1 +1,0 @@
-"""Demo: a command that writes all flights of New York 2013 to a topic with Spark, reads them back, and compares."""
