@@ -88,11 +88,7 @@ class OurCodec(Contender):
     """Our codec, without header and registry."""
 
     name, title = "codec", "streamnative_serdes.codec"
-    statements: ClassVar = {
-        "serialize": "encode(value)",
-        "deserialize": "decode(value)",
-        "resolve": "resolve(value)",
-    }
+    statements: ClassVar = dict(zip(OPERATIONS, ("encode(value)", "decode(value)", "resolve(value)"), strict=True))
 
     def __init__(self, shape: Shape, _url: str) -> None:
         codec = Codec(shape.schema)
@@ -134,11 +130,9 @@ class Cavro(Contender):
     """Another compiled codec. By default it returns its own record objects; here it returns dicts, like the others."""
 
     name, title, against = "cavro", "cavro", "codec"
-    statements: ClassVar = {
-        "serialize": "binary_encode(value)",
-        "deserialize": "binary_decode(value)",
-        "resolve": "resolve(value)",
-    }
+    statements: ClassVar = dict(
+        zip(OPERATIONS, ("binary_encode(value)", "binary_decode(value)", "resolve(value)"), strict=True)
+    )
 
     def __init__(self, shape: Shape, _url: str) -> None:
         schema = cavro.Schema(shape.text, record_decodes_to_dict=True)

@@ -1,28 +1,20 @@
-"""Format the results of a run as tables and JSON."""
+"""The tables and the JSON of `make bench`."""
 
 from __future__ import annotations
 
 import json
 import os
 import platform
-from collections.abc import Sequence
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from contenders import CONTENDERS, FRAMED, OPERATIONS, Contender, Floor, OurCodec
-from measure import CLOCK, OVERHEADS, Results
+from costs import DICTS, IDLE, OURS, OVERHEADS, POLL, PRODUCE, Overheads, classes
+from harness import CLOCK, Results, Statement, installed, table
 from shapes import TITLES
 
 PACKAGES = ("streamnative-serdes", "confluent-kafka", "fastavro", "cavro")
-
-
-def installed(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "(a checkout)"
 
 
 def cpu() -> str:
@@ -58,101 +50,86 @@ def heading(where: dict[str, Any]) -> str:
     )
 
 
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table, padded to be readable as text; numbers are right-aligned."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["| " + " | ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) + " |" for row in rows]
-    rule = "|".join(["", "-" * (widths[0] + 2), *("-" * (width + 1) + ":" for width in widths[1:]), ""])
-    return "\n".join([lines[0], rule, *lines[1:]])
+def times(cells: Results, shape: str, operation: str, peer: str, ours: str) -> float | None:
+    return cells.times((shape, operation, peer), (shape, operation, ours))
 
 
-def entry(results: Results, shape: str, operation: str, kind: type[Contender]) -> str:
+def entry(cells: Results, shape: str, operation: str, kind: type[Contender]) -> str:
     """Nanoseconds and, for a peer, the ratio to our time."""
-    cell = results.find(shape, operation, kind.name)
+    cell = cells.get((shape, operation, kind.name))
     if cell is None:
         return "-"
-    times = kind.against and results.ratio(shape, operation, kind.name, kind.against)
-    return f"{cell.ns:,.0f} ({times:.1f}x)" if times else f"{cell.ns:,.0f}"
+    ratio = kind.against and times(cells, shape, operation, kind.name, kind.against)
+    return f"{cell.ns:,.0f} ({ratio:.1f}x)" if ratio else f"{cell.ns:,.0f}"
 
 
-def speed(results: Results, operation: str, *, framed: bool) -> str:
+def speed(cells: Results, sizes: dict[str, float], operation: str, *, framed: bool) -> str:
     head = f"{operation}, {'with header and registry' if framed else 'codec alone'}"
-    rows = [[head, *(f"{TITLES[shape]}, {size:,.0f} B" for shape, size in results.sizes.items())]]
+    rows = [[head, *(f"{TITLES[shape]}, {size:,.0f} B" for shape, size in sizes.items())]]
     rows += [
-        [kind.title, *(entry(results, shape, operation, kind) for shape in results.sizes)]
+        [kind.title, *(entry(cells, shape, operation, kind) for shape in sizes)]
         for kind in CONTENDERS
         if (kind.frame > 0) == framed and operation in kind.statements and kind is not Floor
     ]
     return table(rows)
 
 
-def limit(results: Results) -> str:
+def limit(cells: Results, sizes: dict[str, float]) -> str:
     """Compare decoding with the time that CPython needs to create the objects."""
-    rows = [["deserialize, codec alone: the limit", *map(TITLES.__getitem__, results.sizes)]]
-    rows += [
-        [kind.title, *(entry(results, shape, "deserialize", kind) for shape in results.sizes)]
-        for kind in (OurCodec, Floor)
-    ]
-    shares = [results.ratio(shape, "deserialize", "floor", "codec") for shape in results.sizes]
-    rows.append(["share of the limit", *("-" if share is None else f"{share:.0%}" for share in shares)])
-    return table(rows)
+    rows = [["deserialize, codec alone: the limit", *map(TITLES.__getitem__, sizes)]]
+    rows += [[kind.title, *(entry(cells, shape, "deserialize", kind) for shape in sizes)] for kind in (OurCodec, Floor)]
+    shares = [times(cells, shape, "deserialize", "floor", "codec") for shape in sizes]
+    return table([*rows, ["share of the limit", *("-" if share is None else f"{share:.0%}" for share in shares)]])
 
 
-def overhead(results: Results) -> str:
-    """Overhead of header, caches and call above the codec."""
-    rows = [["overhead above the codec", "ns", "in calls of a C function"]]
+def of_ten_fields(overheads: Overheads, clients: Results, objects: Results) -> list[str]:
+    """The tables of what is above the codec, in clients and in objects."""
+    above = [["overhead above the codec", "ns", "in calls of a C function"]]
     for operation in OVERHEADS:
         for name, call in (("methods", f"`{operation}(topic, ...)`"), ("ours", f"`{operation}r(..., ctx)`")):
-            cost = results.overheads.get((operation, name))
-            rows.append([call, *("--" if cost is None else (f"{cost.ns:.0f}", f"{cost.calls:.1f}"))])
-    return table(rows)
+            ns, calls = overheads.get((operation, name), (None, None))
+            above.append([call, "-" if ns is None else f"{ns:.0f}", "-" if calls is None else f"{calls:.1f}"])
+    inside = [["in confluent-kafka's clients, 10 fields", IDLE, OURS, "ratio"]]
+    for method in (PRODUCE, POLL) if clients else ():
+        both = (clients[method, IDLE], clients[method, OURS])
+        inside.append([method, *(f"{job.ns:,.0f}" for job in both), f"{clients.times(both[1].key, both[0].key):.2f}x"])
+    made = [["objects instead of dicts, 10 fields", "deserialize", "serialize"]]
+    for kind in classes() if objects else ():
+        made.append([f"`{kind}`"])
+        for way in ("read", "write"):
+            made[-1].append(f"{objects[way, kind].ns:,.0f} ({objects.times((way, kind), (way, DICTS)):.2f}x)")
+    return [table(above), table(inside), table(made)]
 
 
-def in_clients(results: Results) -> str:
-    """Cost of a message in the clients of confluent-kafka."""
-    rows = [["in confluent-kafka's clients, 10 fields", "SerDes that do nothing", "ours", "ratio"]]
-    for method, cost in results.clients.items():
-        rows.append([method, f"{cost.constant:,.0f}", f"{cost.ours:,.0f}", f"{cost.times:.2f}x"])
-    return table(rows)
-
-
-def as_objects(results: Results) -> str:
-    """Cost of objects of classes, and its ratio to that of dicts."""
-    rows = [["objects instead of dicts, 10 fields", "deserialize", "serialize"]]
-    for kind, cost in results.objects.items():
-        read, write = f"{cost.read:,.0f} ({cost.read_times:.2f}x)", f"{cost.write:,.0f} ({cost.write_times:.2f}x)"
-        rows.append([f"`{kind}`", read, write])
-    return table(rows)
-
-
-def tables(results: Results, where: dict[str, Any]) -> str:
+def tables(
+    cells: Results, sizes: dict[str, float], refused: dict[tuple[str, ...], str], where: dict[str, Any], more: list[str]
+) -> str:
     """All tables as Markdown."""
     blocks = [heading(where), "Nanoseconds per message, with the ratio to our time in brackets."]
-    blocks += [speed(results, operation, framed=True) for operation in FRAMED]
-    blocks += [speed(results, operation, framed=False) for operation in OPERATIONS]
-    blocks += [limit(results), overhead(results), in_clients(results), as_objects(results)]
+    blocks += [speed(cells, sizes, operation, framed=True) for operation in FRAMED]
+    blocks += [speed(cells, sizes, operation, framed=False) for operation in OPERATIONS]
+    blocks += [limit(cells, sizes), *more]
     lines = [
-        f"- {name} is not timed on {TITLES[shape]}, {operation}: {reason}"
-        for (shape, operation, name), reason in results.refused.items()
+        f"- {name} is not timed on {TITLES[shape]}, {operation}: {why}"
+        for (shape, operation, name), why in refused.items()
     ]
     return "\n\n".join([*blocks, *(["\n".join(lines)] if lines else [])]) + "\n"
 
 
-def as_json(results: Results, where: dict[str, Any]) -> str:
-    cells = [
-        {"shape": c.shape, "operation": c.operation, "contender": c.contender, "statement": c.statement, "ns": c.ns,
-         "ns_by_round": c.rounds} for c in results.cells.values()
+def as_json(cells: Results, refused: dict[tuple[str, ...], str], where: dict[str, Any]) -> str:
+    shapes = list(dict.fromkeys(shape for shape, _, _ in cells))
+    names = ("shape", "operation", "contender")
+    timed = [
+        {**dict(zip(names, key, strict=True)), "statement": job.code, "ns": job.ns, "ns_by_round": job.rounds}
+        for key, job in cells.items() if isinstance(job, Statement)
     ]  # fmt: skip
     ratios = [
         {"shape": shape, "operation": operation, "peer": kind.name, "ours": kind.against,
-         "ratio": results.ratio(shape, operation, kind.name, kind.against)}
-        for shape in results.sizes for kind in CONTENDERS if kind.against for operation in kind.statements
+         "ratio": times(cells, shape, operation, kind.name, kind.against)}
+        for shape in shapes for kind in CONTENDERS if kind.against for operation in kind.statements
     ]  # fmt: skip
-    refused = [
-        {"shape": shape, "operation": operation, "contender": name, "why": why}
-        for (shape, operation, name), why in results.refused.items()
-    ]
-    shares = {shape: results.ratio(shape, "deserialize", "floor", "codec") for shape in results.sizes}
+    missing = [{**dict(zip(names, key, strict=True)), "why": why} for key, why in refused.items()]
+    shares = {shape: times(cells, shape, "deserialize", "floor", "codec") for shape in shapes}
     return (
-        json.dumps({**where, "cells": cells, "ratios": ratios, "shares": shares, "refused": refused}, indent=1) + "\n"
+        json.dumps({**where, "cells": timed, "ratios": ratios, "shares": shares, "refused": missing}, indent=1) + "\n"
     )

@@ -13,37 +13,30 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-import goals
+import costs
 import report
-from clients import measure_clients
-from contenders import CONTENDERS, OPERATIONS
-from measure import Cell, Results, measure, measure_overheads, pin, prepare
-from objects import measure_objects
-from pages import DOCS, write_docs
-from shapes import SHAPES
+from contenders import CONTENDERS, FRAMED, OPERATIONS, Contender, Fastavro, function
+from goals import goals
+from harness import DOCS, Job, Results, Statement, judged, measure, options, pin, statement, write_docs
+from shapes import SHAPES, TITLES, Shape
 
 from streamnative_serdes.testing import LocalRegistry
 
 OURS = {kind.name for kind in CONTENDERS if kind.against is None}
 ENOUGH = 15  # least number of rounds for a published result
+Refused = dict[tuple[str, ...], str]  # why a contender is not timed, by the key of its job
 
 
-def options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def chosen_options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = options(__doc__, None, "--quick", "--check", "--write-docs")
+    names, shapes = [kind.name for kind in CONTENDERS], [shape.name for shape in SHAPES]
     parser.add_argument("--rounds", type=int, help="default: 31, with --quick 5")
-    parser.add_argument("--quick", action="store_true", help="short rounds, to check that it works")
-    parser.add_argument(
-        "--shape",
-        action="append",
-        choices=[shape.name for shape in SHAPES],
-        help="measure only this shape; may be repeated",
-    )
+    parser.add_argument("--shape", action="append", choices=shapes, help="measure only this shape; may be repeated")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers")
     parser.add_argument("--chart", type=Path, metavar="FILE", help="write the chart, as SVG")
-    parser.add_argument("--write-docs", action="store_true", help="write the results into docs/")
-    parser.add_argument("--check", action="store_true", help="exit with status 1 if a goal is missed")
-    parser.add_argument("--profile", choices=[kind.name for kind in CONTENDERS], help="time only one contender")
+    parser.add_argument("--profile", choices=names, help="time only one contender")
     parser.add_argument("--operation", choices=OPERATIONS, default=OPERATIONS[0], help="with --profile")
     parser.add_argument("--seconds", type=float, default=5.0, help="with --profile; default: 5")
     chosen = parser.parse_args(arguments)
@@ -53,76 +46,94 @@ def options(arguments: Sequence[str] | None) -> argparse.Namespace:
     return chosen
 
 
-def prepared(chosen: argparse.Namespace) -> Results:
-    """Return warmed-up cells. The registry is shut down before anything is timed, so no result includes a request."""
-    shapes = [shape for shape in SHAPES if chosen.shape is None or shape.name in chosen.shape]
-    contenders = [kind for kind in CONTENDERS if chosen.profile in (None, kind.name)]
+def prepared(shapes: list[Shape], kinds: list[type[Contender]]) -> tuple[list[Statement], dict[str, float], Refused]:
+    """The jobs of contenders that agree with fastavro on each byte and value; bytes of a message; who is refused.
+
+    Types and the order of fields must agree too. The registry is shut down at the end, so no result includes a request.
+    """
+    jobs, sizes, refused = list[Statement](), dict[str, float](), Refused()
     with LocalRegistry() as registry:
-        results = prepare(registry.url, shapes, contenders)
-    ours = [
-        f"{name}, {shape}, {operation}: {why}"
-        for (shape, operation, name), why in results.refused.items()
-        if name in OURS
-    ]
-    if ours:
-        raise SystemExit("not timed, because the result is wrong: " + "; ".join(ours))
-    return results
+        for shape in shapes:
+            reference = Fastavro(shape, registry.url)
+            write, _, resolve = (function(code, vars(reference)) for code in reference.statements.values())
+            bodies = [write(record) for record in shape.records]
+            sizes[shape.name] = sum(map(len, bodies)) / len(bodies)
+            expected = dict(zip(OPERATIONS, (bodies, shape.records, [resolve(body) for body in bodies]), strict=True))
+            for kind in kinds:
+                contender = kind(shape, registry.url)
+                messages = contender.messages(shape, bodies)
+                for operation, code in kind.statements.items():
+                    values = shape.records if operation == "serialize" else messages
+                    job = statement((shape.name, operation, kind.name), code, vars(contender), values)
+                    try:
+                        check(job, kind.frame, expected[operation])
+                        jobs.append(job)
+                    except Exception as error:  # noqa: BLE001 any error of a library is shown as its result
+                        refused[job.key] = f"{type(error).__name__}: {error}"
+    if wrong := [f"{', '.join(key)}: {why}" for key, why in refused.items() if key[-1] in OURS]:
+        raise SystemExit("not timed, because the result is wrong: " + "; ".join(wrong))
+    return jobs, sizes, refused
 
 
-def profile(cell: Cell, seconds: float) -> None:
-    timer = cell.timer()
-    loops = max(1, round(0.1 / min(timer.repeat(3, 1))))
-    end, passes, spent = time.monotonic() + seconds, 0, 0.0
+def check(job: Statement, frame: int, expected: Sequence[Any]) -> None:
+    """Raise ValueError if the results are wrong, so that no wrong result is timed."""
+    writes = job.key[1] == "serialize"
+    got = [made[frame:] if writes else made for made in map(function(job.code, job.names), job.values)]
+    # Compare repr as well: it distinguishes True, 1 and 1.0, and shows the order of fields.
+    if got != list(expected) or repr(got) != repr(list(expected)):
+        raise ValueError(f"{'bytes' if writes else 'values'} differ from fastavro's")
+
+
+def profile(job: Job, seconds: float) -> None:
+    job.loops = max(1, round(0.1 / min(job.run() for _ in range(3))))
+    end, rounds, spent = time.monotonic() + seconds, 0, 0.0
     while time.monotonic() < end:
-        spent += timer.timeit(loops)
-        passes += loops
-    messages = passes * len(cell.values)
-    print(f"{cell.contender} {cell.operation} {cell.shape}: {spent / messages * 1e9:.1f} ns, {messages:,} messages")
+        spent, rounds = spent + job.run(), rounds + 1
+    messages = rounds * job.loops * job.count
+    shape, operation, name = job.key
+    print(f"{name} {operation} {shape}: {spent / messages * 1e9:.1f} ns, {messages:,} messages")
 
 
-def write(chosen: argparse.Namespace, results: Results, where: dict[str, object], text: str) -> None:
-    if chosen.json:
-        chosen.json.write_text(report.as_json(results, where))
-    if chosen.write_docs:
-        write_docs(DOCS / "performance.md", f"\n{text}")
-    charts = [chosen.chart] if chosen.chart else []
-    charts += [DOCS / "benchmark.svg"] if chosen.write_docs else []
-    if charts:
-        import chart  # matplotlib takes a second to load
+def chart(cells: Results, where: dict[str, Any]) -> str:
+    """How many messages we process while confluent-kafka processes one."""
+    from chart import COLOURS, Bars, svg  # matplotlib takes a second to load
 
-        for path in charts:
-            path.write_text(chart.svg(results, where))
-
-
-def show(done: int, of: int) -> None:
-    """Show progress on a terminal, in a line that is erased at the end."""
-    if sys.stderr.isatty():
-        print(f"\rround {done} of {of}" if done < of else "\r\033[K", end="", file=sys.stderr, flush=True)
+    shapes, thickness, bars = list(dict.fromkeys(shape for shape, _, _ in cells)), 0.38, []
+    for number, operation in enumerate(FRAMED):
+        found = [report.times(cells, shape, operation, "confluent", "ours") or 0.0 for shape in shapes]
+        places = [index + (number - 0.5) * thickness for index in range(len(found))]
+        bars.append(Bars(places, found, [f"{value:.0f}x" for value in found], COLOURS[operation], operation))
+    peer = f"confluent-kafka {where['versions']['confluent-kafka']}"
+    title = f"Times as fast as {peer} (dashed line), on one core"
+    return svg(title, range(len(shapes)), [TITLES[shape] for shape in shapes], bars, thickness)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    chosen = options(arguments)
-    results, core = prepared(chosen), pin()
+    chosen = chosen_options(arguments)
+    shapes = [shape for shape in SHAPES if chosen.shape is None or shape.name in chosen.shape]
+    jobs, sizes, refused = prepared(shapes, [kind for kind in CONTENDERS if chosen.profile in (None, kind.name)])
+    core = pin()
     if chosen.profile:
-        for cell in results.cells.values():
-            if cell.operation == chosen.operation:
-                profile(cell, chosen.seconds)
-        for (shape, operation, name), why in results.refused.items():
-            print(f"{name} {operation} {shape}: {why}", file=sys.stderr)
-        return int(bool(results.refused))
+        for job in (job for job in jobs if job.key[1] == chosen.operation):
+            profile(job, chosen.seconds)
+        for key, why in refused.items():
+            print(f"{' '.join(key)}: {why}", file=sys.stderr)
+        return int(bool(refused))
     where = report.environment(chosen.rounds, core)
-    seconds = 0.002 if chosen.quick else 0.01
-    measure(results, chosen.rounds, seconds, show)
-    measure_overheads(results, 50 if chosen.quick else 600)
-    if "flat" in results.sizes:
-        results.clients.update(measure_clients(5 if chosen.quick else 60))
-        results.objects.update(measure_objects(20 if chosen.quick else 300))
-    text = report.tables(results, where)
+    cells = measure(jobs, chosen.rounds, seconds=0.002 if chosen.quick else 0.01)
+    above = costs.overheads(cells, 50 if chosen.quick else 600)
+    clients = costs.in_clients(5 if chosen.quick else 60) if "flat" in sizes else Results()
+    objects = costs.as_objects(20 if chosen.quick else 300) if "flat" in sizes else Results()
+    text = report.tables(cells, sizes, refused, where, report.of_ten_fields(above, clients, objects))
     print(text)
-    verdicts = list(goals.verdicts(results))
-    print("\n".join(line for _, line in verdicts))
-    write(chosen, results, where, text)
-    return int(chosen.check and not all(met for met, _ in verdicts))
+    status = judged(goals(cells, above, clients, objects), check=chosen.check)
+    if chosen.json:
+        chosen.json.write_text(report.as_json(cells, refused, where))
+    if chosen.write_docs:
+        write_docs(DOCS / "performance.md", f"\n{text}")
+    for path in [*([chosen.chart] if chosen.chart else []), *([DOCS / "benchmark.svg"] if chosen.write_docs else [])]:
+        path.write_text(chart(cells, where))
+    return status
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import string
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -14,6 +13,7 @@ from uuid import UUID
 
 RECORDS = 16  # different records, so that no library profits from one message; few enough to stay in the CPU's cache
 EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
+Schema = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Shape:
 
     name: str
     title: str
-    schema: dict[str, Any]
-    reader: dict[str, Any]
+    schema: Schema
+    reader: Schema
     records: tuple[dict[str, Any], ...]
 
     @property
@@ -37,6 +37,28 @@ class Shape:
 
 class Source(random.Random):
     """Random values, by Avro type."""
+
+    def of(self, kind: Any) -> Any:
+        """A value of a schema; None in one of four cases, if it may be null."""
+        if isinstance(kind, list):
+            return None if self.random() < 0.25 else self.of(kind[1])
+        if isinstance(kind, str):
+            return getattr(self, f"a_{kind}")()
+        if "logicalType" in kind:
+            return getattr(self, f"a_{kind['logicalType'].partition('-')[0]}")()
+        return getattr(self, f"a_{kind['type']}")(kind)
+
+    def a_record(self, kind: Schema) -> dict[str, Any]:
+        return {field["name"]: self.of(field["type"]) for field in kind["fields"]}
+
+    def a_enum(self, kind: Schema) -> str:
+        return str(self.choice(kind["symbols"]))
+
+    def a_array(self, kind: Schema) -> list[Any]:
+        return [self.of(kind["items"]) for _ in range(3 if kind["items"] == "string" else 5)]
+
+    def a_map(self, kind: Schema) -> dict[str, Any]:
+        return {key: self.of(kind["values"]) for key in ("channel", "campaign", "device")}
 
     def a_long(self) -> int:
         return self.randrange(1 << 40)
@@ -68,16 +90,12 @@ class Source(random.Random):
     def a_uuid(self) -> UUID:
         return UUID(int=self.getrandbits(128), version=4)
 
-    def nullable(self, make: Callable[[], Any]) -> Any:
-        """None in one of four cases."""
-        return None if self.random() < 0.25 else make()
 
-
-def record(name: str, /, **fields: Any) -> dict[str, Any]:
+def record(name: str, /, **fields: Any) -> Schema:
     return {"type": "record", "name": name, "fields": [{"name": key, "type": kind} for key, kind in fields.items()]}
 
 
-def evolved(schema: dict[str, Any], *, drop: str | None = None, **changed: Any) -> dict[str, Any]:
+def evolved(schema: Schema, *, drop: str | None = None, **changed: Any) -> Schema:
     """Return ``schema`` without the field ``drop``, with the types in ``changed``, and with a new field at the end."""
     fields = {field["name"]: field["type"] for field in schema["fields"] if field["name"] != drop}
     reader = record(schema["name"], **{**fields, **changed})
@@ -85,91 +103,53 @@ def evolved(schema: dict[str, Any], *, drop: str | None = None, **changed: Any) 
     return reader
 
 
-def enum(name: str, *symbols: str) -> dict[str, Any]:
+def enum(name: str, *symbols: str) -> Schema:
     return {"type": "enum", "name": name, "symbols": symbols}
 
 
-def logical(base: str, name: str, **more: int) -> dict[str, Any]:
+def array(items: Any) -> Schema:
+    return {"type": "array", "items": items}
+
+
+def logical(base: str, name: str, **more: int) -> Schema:
     return {"type": base, "logicalType": name, **more}
 
 
-TIMESTAMP = logical("long", "timestamp-millis")
+TIMESTAMP, DATE = logical("long", "timestamp-millis"), logical("int", "date")
+PRICE = logical("bytes", "decimal", precision=9, scale=2)
 KINDS = ("CREATED", "CHANGED", "SHIPPED", "RETURNED")
-
 TINY = record("Tiny", id="long", name="string", active="boolean")
-TINY_READER = evolved(TINY, drop="active", id="double")
-
 FLAT = record(
     "Flat", id="long", user="string", url="string", kind=enum("Kind", *KINDS), price="double", ratio="float",
     count="int", active="boolean", at=TIMESTAMP, referrer=["null", "string"],
 )  # fmt: skip
-FLAT_READER = evolved(FLAT, drop="url", count="long")
-
 ADDRESS = record("Address", city="string", zip=["null", "string"], floor=["null", "int"])
-PRICE = logical("bytes", "decimal", precision=9, scale=2)
 ITEM = record("Item", sku="string", quantity="int", price=PRICE, note=["null", "string"])
 ITEM_READER = record("Item", sku="string", quantity="long", price=PRICE)  # note is dropped
 NESTED = record(
-    "Order", id=logical("string", "uuid"), at=TIMESTAMP, due=logical("int", "date"), state=enum("State", *KINDS),
-    address=ADDRESS, items={"type": "array", "items": ITEM}, attributes={"type": "map", "values": "string"},
-    discount=["null", "double"], tags={"type": "array", "items": "string"},
+    "Order", id=logical("string", "uuid"), at=TIMESTAMP, due=DATE, state=enum("State", *KINDS), address=ADDRESS,
+    items=array(ITEM), attributes={"type": "map", "values": "string"}, discount=["null", "double"],
+    tags=array("string"),
 )  # fmt: skip
-NESTED_READER = evolved(NESTED, drop="due", items={"type": "array", "items": ITEM_READER})
-
 # 100 fields of six types in turn; the last 30 are nullable.
 TYPES = ("long", "string", "double", "int", "boolean", "float")
 COLUMNS = {f"field_{number:02}": TYPES[number % len(TYPES)] for number in range(100)}
 WIDE = record("Wide", **{name: kind if name < "field_70" else ["null", kind] for name, kind in COLUMNS.items()})
-
-WIDE_READER = evolved(WIDE, drop="field_04", field_03="long")
-
-TEXT = record("Text", text="string")
-TEXT_READER = evolved(TEXT)  # there is nothing to promote or to drop
+TEXT = record("Text", text="string")  # there is nothing to promote or to drop
 
 
-def tiny(s: Source) -> dict[str, Any]:
-    return {"id": s.a_long(), "name": s.a_string(), "active": s.a_boolean()}
-
-
-def flat(s: Source) -> dict[str, Any]:
-    return {
-        "id": s.a_long(), "user": s.a_string(), "url": s.a_string(), "kind": s.choice(KINDS), "price": s.a_double(),
-        "ratio": s.a_float(), "count": s.a_int(), "active": s.a_boolean(), "at": s.a_timestamp(),
-        "referrer": s.nullable(s.a_string),
-    }  # fmt: skip
-
-
-def nested(s: Source) -> dict[str, Any]:
-    return {
-        "id": s.a_uuid(), "at": s.a_timestamp(), "due": s.a_date(), "state": s.choice(KINDS),
-        "address": {"city": s.a_string(), "zip": s.nullable(s.a_string), "floor": s.nullable(s.a_int)},
-        "items": [item(s) for _ in range(5)],
-        "attributes": {key: s.a_string() for key in ("channel", "campaign", "device")},
-        "discount": s.nullable(s.a_double), "tags": [s.a_string() for _ in range(3)],
-    }  # fmt: skip
-
-
-def item(s: Source) -> dict[str, Any]:
-    return {"sku": s.a_string(), "quantity": s.a_int(), "price": s.a_decimal(), "note": s.nullable(s.a_string)}
-
-
-def wide(s: Source) -> dict[str, Any]:
-    values = {name: getattr(s, f"a_{kind}") for name, kind in COLUMNS.items()}
-    return {name: make() if name < "field_70" else s.nullable(make) for name, make in values.items()}
-
-
-def shape(
-    name: str, title: str, schema: dict[str, Any], reader: dict[str, Any], make: Callable[[Source], dict[str, Any]]
-) -> Shape:
+def shape(name: str, title: str, schema: Schema, reader: Schema) -> Shape:
     source = Source(42)
-    return Shape(name, title, schema, reader, tuple(make(source) for _ in range(RECORDS)))
+    make = (lambda: {"text": source.a_string(10_240, 10_240)}) if schema is TEXT else (lambda: source.a_record(schema))
+    return Shape(name, title, schema, reader, tuple(make() for _ in range(RECORDS)))
 
 
 SHAPES = (
-    shape("tiny", "3 fields", TINY, TINY_READER, tiny),
-    shape("flat", "10 fields", FLAT, FLAT_READER, flat),
-    shape("nested", "nested", NESTED, NESTED_READER, nested),
-    shape("wide", "100 fields", WIDE, WIDE_READER, wide),
-    shape("text", "10 KB string", TEXT, TEXT_READER, lambda s: {"text": s.a_string(10_240, 10_240)}),
+    shape("tiny", "3 fields", TINY, evolved(TINY, drop="active", id="double")),
+    shape("flat", "10 fields", FLAT, evolved(FLAT, drop="url", count="long")),
+    shape("nested", "nested", NESTED, evolved(NESTED, drop="due", items=array(ITEM_READER))),
+    shape("wide", "100 fields", WIDE, evolved(WIDE, drop="field_04", field_03="long")),
+    shape("text", "10 KB string", TEXT, evolved(TEXT)),
 )
+BY_NAME = {each.name: each for each in SHAPES}
 TITLES = {each.name: each.title for each in SHAPES}
