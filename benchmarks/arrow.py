@@ -80,6 +80,8 @@ def few_columns(rounds: int) -> Results:
             assert batch.equals(whole.select(batch.schema.names)), some
             name = " and ".join(some) if len(some) == 2 else ALL
             jobs.append(job("read", "flat", name, lambda read=read: read("flat", data)))  # type: ignore[misc]
+        calls = range(EMPTY_CALLS)
+        jobs.append(job("read", "flat", EMPTY, lambda: [read("flat", nothing) for _ in calls], EMPTY_CALLS))
         return measure(jobs, rounds)
 
 

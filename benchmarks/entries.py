@@ -5,40 +5,39 @@ python benchmarks/entries.py --check    fail if messages are below 0.8 times as 
 
 All compare the checksum, and touch offset, timestamp, key, value and headers of each record. "messages" are those of
 KafkaEntryReader, "version" has a schema version header taken off each value, and "columns" are the Arrow batches that
-read_segment_batches makes of the same bytes. Batches are uncompressed; the contenders alternate within each round, and
-the ratio is the median over the rounds. The clock is the processor time of this thread.
+read_segment_batches makes of the same bytes. Batches are uncompressed; ratios are medians over the rounds.
 """
 
 from __future__ import annotations
 
-import argparse
 import io
 import struct
 import sys
-import time
 from collections.abc import Callable
-from statistics import median
+from functools import partial
 from typing import Any
 
 import pyarrow.compute as pc
 from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
+from harness import Goal, Job, judged, measure, options
 
 from streamnative_serdes import header
 from streamnative_serdes.converters import KafkaEntryReader, read_segment_batches
 
-GOAL, GOAL_OF_COLUMNS = 0.8, 1.0
-RECORDS, BATCHES, ROUNDS = 1000, 10, 31
+THEIRS, GOALS = "aiokafka", {"messages": 0.8, "version": 0.8, "columns": 1.0}  # times aiokafka's speed
+RECORDS, BATCHES = 1000, 10
+HEADERS: dict[str, list[tuple[str, bytes]]] = {
+    "no headers": [], "two headers": [("source", b"web"), ("trace", bytes(16))],
+}  # fmt: skip
 
 
-def batch(value: bytes, headers: list[tuple[str, bytes]]) -> bytes:
+def segment(headers: list[tuple[str, bytes]]) -> list[bytes]:
+    """One batch, many times, with the offsets that it would have in a log."""
     builder = DefaultRecordBatchBuilder(2, 0, False, -1, -1, -1, 1 << 30)
     for number in range(RECORDS):
+        value = header.pack(3) + bytes(82)
         builder.append(number, 1_600_000_000_000 + number, struct.pack(">q", number), value, headers)
-    return bytes(builder.build())
-
-
-def segment(data: bytes) -> list[bytes]:
-    """The batch, many times, with the offsets that it would have in a log."""
+    data = bytes(builder.build())
     return [struct.pack(">q", number * RECORDS) + data[8:] for number in range(BATCHES)]
 
 
@@ -61,10 +60,6 @@ def ours(batches: list[bytes], *, schema_header: bool = False) -> int:
     return touched
 
 
-def with_version(batches: list[bytes]) -> int:
-    return ours(batches, schema_header=True)
-
-
 def columns(batches: list[bytes]) -> int:
     """The same number as theirs, from the columns."""
     touched = 0
@@ -76,41 +71,29 @@ def columns(batches: list[bytes]) -> int:
     return touched
 
 
-def seconds(read: Callable[[list[bytes]], int], batches: list[bytes]) -> float:
-    before = time.thread_time()
-    read(batches)
-    return time.thread_time() - before
-
-
-CONTENDERS = {"messages": ours, "version": with_version, "columns": columns}
-
-
-def compare(name: str, batches: list[bytes]) -> dict[str, float]:
-    """Print a line; returns how many times as fast as aiokafka each of ours is."""
-    assert theirs(batches) == ours(batches) == columns(batches) > with_version(batches)
-    rounds = [[seconds(read, batches) for read in (theirs, *CONTENDERS.values())] for _ in range(ROUNDS)]
-    times = [median(of_one) / RECORDS / BATCHES * 1e9 for of_one in zip(*rounds, strict=True)]
-    ratios = [median(row[0] / row[number] for row in rounds) for number in range(1, len(times))]
-    cells = "".join(f"  {time:8.0f}  {ratio:5.2f}" for time, ratio in zip(times[1:], ratios, strict=True))
-    print(f"{name:18}  {times[0]:8.0f}{cells}")
-    return dict(zip(CONTENDERS, ratios, strict=True))
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--check", action="store_true", help=f"fail below {GOAL} times aiokafka's speed")
-    check = parser.parse_args().check
-    print(f"{'ns a record':18}  aiokafka" + "".join(f"  {name:>8}  times" for name in CONTENDERS))
-    value = header.pack(3) + bytes(82)
-    found = (
-        compare("no headers", segment(batch(value, []))),
-        compare("two headers", segment(batch(value, [("source", b"web"), ("trace", bytes(16))]))),
-    )
-    for name in CONTENDERS:
-        goal, slowest = GOAL_OF_COLUMNS if name == "columns" else GOAL, min(ratios[name] for ratios in found)
-        if check and slowest < goal:
-            sys.exit(f"{name}: expected at least {goal} times aiokafka's speed, got {slowest:.2f}")
+def main() -> int:
+    given = options(__doc__, 31, "--check").parse_args()
+    works: dict[str, Callable[[list[bytes]], int]] = {
+        THEIRS: theirs,
+        "messages": ours,
+        "version": partial(ours, schema_header=True),
+        "columns": columns,
+    }
+    jobs = []
+    for name, headers in HEADERS.items():
+        batches = segment(headers)
+        assert theirs(batches) == ours(batches) == columns(batches) > works["version"](batches)
+        jobs += [Job((name, who), partial(work, batches), RECORDS * BATCHES) for who, work in works.items()]
+    cells = measure(jobs, given.rounds)
+    times = {key: cells.times((key[0], THEIRS), key) or 0.0 for key in cells}
+    print(f"{'ns a record':18}  {THEIRS}" + "".join(f"  {name:>8}  times" for name in GOALS))
+    for name in HEADERS:
+        told = "".join(f"  {cells[name, who].ns:8.0f}  {times[name, who]:5.2f}" for who in GOALS)
+        print(f"{name:18}  {cells[name, THEIRS].ns:8.0f}{told}")
+    slowest = {who: min(times[name, who] for name in HEADERS) for who in GOALS}
+    goals = [Goal(f"{who} >= {least:g}x {THEIRS}", slowest[who], least) for who, least in GOALS.items()]
+    return judged(goals, check=given.check)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
