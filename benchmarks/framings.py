@@ -3,39 +3,35 @@
 python benchmarks/framings.py            table: 20,000 messages, 15 rounds
 python benchmarks/framings.py --check    fail if a mixed batch takes more than 1.3 times as long as a pure one
 
-Batches are read to Arrow columns, in shuffled order within each round; ratios are medians over the rounds. The clock is
-the processor time of this thread. Both registries run in this process; all schemas are known before the first round.
+Batches are read to Arrow columns. Both registries run in this process; all schemas are known before the first round.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import random
-import statistics
 import sys
-import time
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
+from statistics import median
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+import pyarrow as pa
+from harness import ROOT, Goal, Job, Results, judged, measure, options
+from shapes import array, record
+
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from confluent_stand_in import ConfluentStandIn  # type: ignore[import-not-found] # of tests/support
 
 from streamnative_serdes import Codec, KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.testing import LocalRegistry
 
-FIELDS = [
-    {"name": "id", "type": "long"},
-    {"name": "customer", "type": "string"},
-    {"name": "total", "type": "double"},
-    {"name": "items", "type": {"type": "array", "items": "int"}},
-    {"name": "note", "type": ["null", "string"], "default": None},
-]
-OLD: dict[str, Any] = {"type": "record", "name": "Order", "fields": FIELDS}
-NEW: dict[str, Any] = {**OLD, "fields": [*FIELDS, {"name": "paid", "type": "boolean", "default": False}]}
-GOAL = 1.3
+OLD = record("Order", id="long", customer="string", total="double", items=array("int"), note=["null", "string"])
+NEW = {**OLD, "fields": [*OLD["fields"], {"name": "paid", "type": "boolean", "default": False}]}
+GOAL, MIXED, OURS = 1.3, "all of them", "snip42"
+# What a mixed batch would take if its messages were in pure batches; it has Confluent's framings twice.
+WEIGHTS = {OURS: 1, "confluent": 2, "confluent-header": 2, "headerless": 1}
+HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+Way = Callable[[Any], tuple[bytes | None, list[dict[str, Any]]]]  # a message and its headers
 
 
 def order(number: int) -> dict[str, Any]:
@@ -45,91 +41,59 @@ def order(number: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def batches(
-    count: int, ours: KafkaAvroSerializer, second: ConfluentStandIn
-) -> dict[str, tuple[list[bytes], list[Any]]]:
-    """Name -> messages and their headers; each batch has the same orders."""
+def ways(ours: KafkaAvroSerializer, second: ConfluentStandIn) -> dict[str, list[Way]]:
+    """How the messages of each batch are made, in turn; each batch has the same orders."""
     old, new = second.register("orders-value", OLD), second.register("orders-value", NEW)
-    codecs = {old: Codec(json.dumps(OLD)), new: Codec(json.dumps(NEW))}
-    orders = [order(number) for number in range(count)]
+    codecs = {old: Codec(OLD), new: Codec(NEW)}
 
-    def prefixed(number: int, datum: Any) -> tuple[bytes, Any]:
-        return b"\0" + number.to_bytes(4) + codecs[number].encode(datum), None
+    def prefixed(number: int) -> Way:
+        return lambda datum: (b"\0" + number.to_bytes(4, "big") + codecs[number].encode(datum), [])
 
-    def by_header(number: int, datum: Any) -> tuple[bytes, Any]:
-        return codecs[number].encode(datum), [("__value_schema_id", b"\1" + second.guid(number))]
+    def by_header(number: int) -> Way:
+        found = [{"key": "__value_schema_id", "value": b"\1" + second.guid(number)}]
+        return lambda datum: (codecs[number].encode(datum), found)
 
-    ways: dict[str, list[Callable[[Any], tuple[Any, Any]]]] = {
-        "snip42": [lambda datum: (ours.serialize("orders", datum), None)],
-        "confluent": [lambda datum: prefixed(new, datum)],
-        "confluent-header": [lambda datum: by_header(new, datum)],
-        "headerless": [lambda datum: (codecs[new].encode(datum), None)],
-        "headerless, from 0x00": [lambda datum: (codecs[new].encode({**datum, "id": 0}), None)],
+    pure: dict[str, list[Way]] = {
+        OURS: [lambda datum: (ours.serialize("orders", datum), [])],
+        "confluent": [prefixed(new)],
+        "confluent-header": [by_header(new)],
+        "headerless": [lambda datum: (codecs[new].encode(datum), [])],
     }
-    ways["all of them"] = [
-        *(way for name in list(ways)[:4] for way in ways[name]),
-        lambda datum: prefixed(old, datum),
-        lambda datum: by_header(old, datum),
-    ]
-    found = {}
-    for name, makers in ways.items():
-        pairs = [makers[number % len(makers)](datum) for number, datum in enumerate(orders)]
-        found[name] = [message for message, _ in pairs], [headers for _, headers in pairs]
-    return found
+    mixed = [way for each in pure.values() for way in each]
+    from_0: Way = lambda datum: (codecs[new].encode({**datum, "id": 0}), [])  # noqa: E731
+    return {**pure, "headerless, from 0x00": [from_0], MIXED: [*mixed, prefixed(old), by_header(old)]}
 
 
-def measure(count: int, rounds: int) -> dict[str, list[float]]:
-    """Nanoseconds per message by batch, a number for each round."""
-    import pyarrow as pa
-
-    kind = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+def measured(count: int, rounds: int) -> Results:
     with LocalRegistry() as registry, ConfluentStandIn() as second:
-        url = {"schema.registry.url": registry.url}
-        data = {
-            name: (
-                pa.array(messages, pa.binary()),
-                pa.array([[{"key": k, "value": v} for k, v in each or ()] for each in headers], kind),
-            )
-            for name, (messages, headers) in batches(count, KafkaAvroSerializer(url, NEW), second).items()
-        }
-        reading = {
-            **url,
-            "confluent.schema.registry.url": second.url,
-            "framings": "snip42,confluent,confluent-header,headerless",
-        }
-        deserializer = KafkaAvroDeserializer(reading, NEW)
-        taken: dict[str, list[float]] = {name: [] for name in data}
-        for number in range(-2, rounds):  # two to warm up
-            for name in random.sample(list(data), len(data)):
-                messages, headers = data[name]
-                begin = time.thread_time_ns()
-                batch = deserializer.deserialize_batch("orders", messages, headers=headers)
-                if number >= 0:
-                    taken[name].append((time.thread_time_ns() - begin) / count)
-                assert batch.num_rows == count
-    return taken
+        conf = {"schema.registry.url": registry.url, "confluent.schema.registry.url": second.url}
+        deserializer = KafkaAvroDeserializer({**conf, "framings": ",".join(WEIGHTS)}, NEW)
+        serializer, jobs = KafkaAvroSerializer({"schema.registry.url": registry.url}, NEW), []
+        for name, makers in ways(serializer, second).items():
+            pairs = [makers[number % len(makers)](order(number)) for number in range(count)]
+            data, headers = pa.array([pair[0] for pair in pairs], pa.binary()), pa.array([p[1] for p in pairs], HEADERS)
+            read = partial(deserializer.deserialize_batch, "orders", data, headers=headers)
+            assert read().num_rows == count
+            jobs.append(Job(("batch", name), read, count))
+        return measure(jobs, rounds, warm_up=2)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__, 15, "--check")
     parser.add_argument("--messages", type=int, default=20_000)
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
-    taken = measure(given.messages, given.rounds)
-    pure = [name for name in taken if name in ("snip42", "confluent", "confluent-header", "headerless")]
-    # What a mixed batch would take if its messages were in pure batches; it has Confluent's framings twice.
-    weights = {"snip42": 1, "confluent": 2, "confluent-header": 2, "headerless": 1}
+    cells = measured(given.messages, given.rounds)
     print(f"{'batch':24} {'ns per message':>14} {'of snip42':>10}")
-    for name, times in taken.items():
-        ratio = statistics.median(a / b for a, b in zip(times, taken["snip42"], strict=True))
-        print(f"{name:24} {statistics.median(times):14.0f} {ratio:10.2f}")
-    mixed = statistics.median(
-        took / (sum(weights[name] * taken[name][i] for name in pure) / sum(weights.values()))
-        for i, took in enumerate(taken["all of them"])
+    for _, name in cells:
+        times = cells.times(("batch", name), ("batch", OURS))
+        print(f"{name:24} {cells['batch', name].ns:14.0f} {times:10.2f}")
+    pure = zip(*([weight * ns for ns in cells["batch", name].rounds] for name, weight in WEIGHTS.items()), strict=True)
+    means = [sum(each) / sum(WEIGHTS.values()) for each in pure]
+    mixed = median(took / mean for took, mean in zip(cells["batch", MIXED].rounds, means, strict=True))
+    print()
+    return judged(
+        [Goal(f"{MIXED}: <= {GOAL}x the mean of the pure batches", mixed, GOAL, most=True)], check=given.check
     )
-    print(f"\nall of them, of the mean of the pure batches: {mixed:.2f} (goal: at most {GOAL})")
-    return 1 if given.check and mixed > GOAL else 0
 
 
 if __name__ == "__main__":
