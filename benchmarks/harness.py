@@ -64,6 +64,16 @@ class Job:
 
 
 @dataclass
+class Told(Job):
+    """A job whose work returns the seconds that it has taken, such as a process of its own."""
+
+    def run(self) -> float:
+        seconds = self.work()
+        assert isinstance(seconds, float)
+        return seconds
+
+
+@dataclass
 class Statement(Job):
     """A job that runs ``code`` once for each ``value`` of ``values``; the names in it are those of ``names``.
 

@@ -15,52 +15,45 @@ import gc
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from shapes import SHAPES
+from harness import options
+from shapes import BY_NAME
 
 SHAPE_NAMES = ("tiny", "flat", "nested")
-TOPIC = "bench"
 # Calls of each, in one process. The difference of the two counts has no cost of the loop's beginning and end.
 FEW, MANY = 320, 1_600
 MARK = "getppid"  # callgrind writes its counts, and begins again at 0, when this function of libc is entered
 
-Calls = list[tuple[str, Callable[[Any, Any], Any], list[tuple[Any, Any]]]]
 
-
-def calls() -> Calls:
+def calls() -> Iterator[tuple[str, Callable[[Any, Any], Any], list[tuple[Any, Any]]]]:
     """Names of the calls, functions, and the arguments of each message."""
     from confluent_kafka.serialization import MessageField, SerializationContext
 
     from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
     from streamnative_serdes.testing import LocalRegistry
 
-    context = SerializationContext(TOPIC, MessageField.VALUE)
-    found: Calls = []
     with LocalRegistry() as registry:
-        for shape in (shape for shape in SHAPES if shape.name in SHAPE_NAMES):
-            topic = f"{TOPIC}-{shape.name}"
+        conf = {"schema.registry.url": registry.url}
+        for name in SHAPE_NAMES:
+            shape, topic = BY_NAME[name], f"bench-{name}"
             context = SerializationContext(topic, MessageField.VALUE)
-            serializer = KafkaAvroSerializer({"schema.registry.url": registry.url}, shape.schema)
-            deserializer = KafkaAvroDeserializer({"schema.registry.url": registry.url})
+            serializer, deserializer = KafkaAvroSerializer(conf, shape.schema), KafkaAvroDeserializer(conf)
             messages = [serializer(record, context) for record in shape.records]
             if [deserializer(message, context) for message in messages] != list(shape.records):
-                raise SystemExit(f"{shape.name}: the records that were read are not those that were written")
-            found += [
-                (f"{shape.name}: serializer(obj, ctx)", serializer, [(record, context) for record in shape.records]),
-                (f"{shape.name}: serialize(topic, obj)", serializer.serialize, [(topic, r) for r in shape.records]),
-                (f"{shape.name}: deserializer(data, ctx)", deserializer, [(message, context) for message in messages]),
-                (f"{shape.name}: deserialize(topic, data)", deserializer.deserialize, [(topic, m) for m in messages]),
-            ]
-    return found
+                raise SystemExit(f"{name}: the records that were read are not those that were written")
+            yield f"{name}: serializer(obj, ctx)", serializer, [(record, context) for record in shape.records]
+            yield f"{name}: serialize(topic, obj)", serializer.serialize, [(topic, record) for record in shape.records]
+            yield f"{name}: deserializer(data, ctx)", deserializer, [(message, context) for message in messages]
+            yield f"{name}: deserialize(topic, data)", deserializer.deserialize, [(topic, data) for data in messages]
 
 
 def run_calls() -> None:
     """What callgrind runs: print the names of the calls, and mark the beginning and end of what is counted."""
-    made = calls()
+    made = list(calls())
     gc.collect()
     gc.disable()
     for name, function, arguments in made:
@@ -73,26 +66,20 @@ def run_calls() -> None:
         print(name)
 
 
-def count(checkout: Path) -> dict[str, float]:
+def counted(checkout: Path) -> dict[str, float]:
     """Instructions per call, with the modules of this checkout."""
     with TemporaryDirectory() as folder:
         command = ["valgrind", "--tool=callgrind", f"--dump-before={MARK}", f"--callgrind-out-file={folder}/counts"]
-        environment = {
-            **os.environ,
-            "PYTHONPATH": str(checkout.resolve()),
-            "PYTHONHASHSEED": "0",
-            "PYTHONMALLOC": "malloc",
-        }
+        alike = {"PYTHONPATH": str(checkout.resolve()), "PYTHONHASHSEED": "0", "PYTHONMALLOC": "malloc"}
         command += [sys.executable, str(Path(__file__).resolve()), "--run"]
-        run = subprocess.run(command, env=environment, cwd=folder, text=True, capture_output=True, check=False)
+        run = subprocess.run(command, env=os.environ | alike, cwd=folder, text=True, capture_output=True, check=False)
         if run.returncode:
             raise SystemExit(f"{checkout}: the run under callgrind failed\n{run.stderr[-2_000:]}")
-        inside = [
-            total(Path(folder, f"counts.{number}")) for number in range(2, 6 * len(run.stdout.splitlines()) + 1, 2)
-        ]
+        names = run.stdout.splitlines()
+        inside = [total(Path(folder, f"counts.{number}")) for number in range(2, 6 * len(names) + 1, 2)]
     # For each call: to warm up, FEW, MANY.
     spent = [(many - few) / (MANY - FEW) for few, many in zip(inside[1::3], inside[2::3], strict=True)]
-    return dict(zip(run.stdout.splitlines(), spent, strict=True))
+    return dict(zip(names, spent, strict=True))
 
 
 def total(part: Path) -> int:
@@ -100,24 +87,22 @@ def total(part: Path) -> int:
     return next(int(line.split()[1]) for line in part.read_text().splitlines() if line.startswith("totals:"))
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main() -> int:
+    parser = options(__doc__)
     parser.add_argument("checkouts", type=Path, nargs="*", metavar="CHECKOUT", help="the one before, the one after")
     parser.add_argument("--check", type=float, metavar="PERCENT", help="exit with status 1 if a call takes more")
     parser.add_argument("--run", action="store_true", help=argparse.SUPPRESS)
-    chosen = parser.parse_args(arguments)
+    chosen = parser.parse_args()
     if chosen.run:
         run_calls()
         return 0
     if len(chosen.checkouts) != 2:
         parser.error("expected two checkouts")
-    before, after = map(count, chosen.checkouts)
-    worse = 0
-    for name, spent in after.items():
-        percent = (spent / before[name] - 1) * 100
-        worse += chosen.check is not None and percent > chosen.check
-        print(f"{name:40} {before[name]:10,.1f} {spent:10,.1f} {percent:+7.2f} %")
-    return int(worse > 0)
+    before, after = map(counted, chosen.checkouts)
+    changes = {name: (spent / before[name] - 1) * 100 for name, spent in after.items()}
+    for name, percent in changes.items():
+        print(f"{name:40} {before[name]:10,.1f} {after[name]:10,.1f} {percent:+7.2f} %")
+    return int(chosen.check is not None and any(percent > chosen.check for percent in changes.values()))
 
 
 if __name__ == "__main__":
