@@ -4,240 +4,132 @@ python benchmarks/connect.py            tables
 python benchmarks/connect.py --check    fail if building a schema of ten fields takes more than 3 times as long as
                                         fastavro.parse_schema of the same record
 
-Contenders alternate within each round; ratios are medians over the rounds. What is read equals what was written, and is
-compared before the first round. The clock is the processor time of this process.
+What is read equals what was written, and is compared before the first round; ratios are medians over the rounds.
 """
 
 from __future__ import annotations
 
-import argparse
 import datetime as dt
-import statistics
 import sys
-import time
-from collections.abc import Callable
 from decimal import Decimal as PythonDecimal
+from functools import partial
 from typing import Any
 
 import fastavro
 import pyarrow as pa
+from harness import Goal, Job, judged, measure, options
+from shapes import DATE, TIMESTAMP, array, logical, record
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
-from streamnative_serdes.connect import (
-    BOOLEAN,
-    BYTES,
-    FLOAT32,
-    FLOAT64,
-    INT32,
-    INT64,
-    OPTIONAL_INT64,
-    OPTIONAL_STRING,
-    STRING,
-    Date,
-    Decimal,
-    JsonConverter,
-    Schema,
-    SchemaBuilder,
-    Struct,
-    Timestamp,
-)
+from streamnative_serdes import connect as api
 from streamnative_serdes.spark.connect.decoding import ConnectReader
 from streamnative_serdes.testing import LocalRegistry
 
 SCHEMA_GOAL = 3.0
-BATCH = 10_000  # rows that Spark passes to a task at once
-TOPIC = "customers"
-
-# The same ten fields, three of which have a default.
-AVRO: dict[str, Any] = {
-    "type": "record",
-    "name": "sample",
-    "namespace": "org.apache.kafka",
-    "fields": [
-        {"name": "bool_field", "type": "boolean"},
-        {"name": "int_field", "type": "int", "default": 0},
-        {"name": "long_field", "type": "long"},
-        {"name": "string_field", "type": "string", "default": "x"},
-        {"name": "list_field", "type": {"type": "array", "items": "int"}},
-        {"name": "map_field", "type": {"type": "map", "values": "string"}},
-        {"name": "double_field", "type": "double", "default": 1.5},
-        {"name": "bytes_field", "type": "bytes"},
-        {"name": "note_field", "type": ["null", "string"]},
-        {"name": "float_field", "type": "float"},
-    ],
-}
+BATCH, TOPIC = 10_000, "customers"  # rows that Spark passes to a task at once
+MAP = {"type": "map", "values": "string"}
+# The same ten fields twice, three of which have a default.
+AVRO = record(
+    "sample", bool_field="boolean", int_field="int", long_field="long", string_field="string", list_field=array("int"),
+    map_field=MAP, double_field="double", bytes_field="bytes", note_field=["null", "string"], float_field="float",
+) | {"namespace": "org.apache.kafka"}  # fmt: skip
+DEFAULTS = {"int_field": {"default": 0}, "string_field": {"default": "x"}, "double_field": {"default": 1.5}}
+AVRO["fields"] = [each | DEFAULTS.get(each["name"], {}) for each in AVRO["fields"]]
 
 
-def build() -> Schema:
+def build() -> api.Schema:
     return (
-        SchemaBuilder.struct("sample", namespace="org.apache.kafka")
-        .field("bool_field", BOOLEAN)
-        .field("int_field", INT32, default=0)
-        .field("long_field", INT64)
-        .field("string_field", STRING, default="x")
-        .field("list_field", SchemaBuilder.array(INT32))
-        .field("map_field", SchemaBuilder.map(STRING, STRING))
-        .field("double_field", FLOAT64, default=1.5)
-        .field("bytes_field", BYTES)
-        .field("note_field", OPTIONAL_STRING)
-        .field("float_field", FLOAT32)
+        api.SchemaBuilder.struct("sample", namespace="org.apache.kafka")
+        .field("bool_field", api.BOOLEAN).field("int_field", api.INT32, default=0).field("long_field", api.INT64)
+        .field("string_field", api.STRING, default="x").field("list_field", api.SchemaBuilder.array(api.INT32))
+        .field("map_field", api.SchemaBuilder.map(api.STRING, api.STRING))
+        .field("double_field", api.FLOAT64, default=1.5)
+        .field("bytes_field", api.BYTES).field("note_field", api.OPTIONAL_STRING).field("float_field", api.FLOAT32)
         .build()
-    )
+    )  # fmt: skip
 
 
-def parse() -> object:
-    return fastavro.parse_schema(AVRO)
+def struct(name: str, /, **fields: api.Schema | api.SchemaBuilder) -> api.Schema:
+    builder = api.SchemaBuilder.struct(name)
+    for field, kind in fields.items():
+        builder.field(field, kind)
+    return builder.build()
 
 
-def seconds(work: Callable[[], object], times: int) -> float:
-    start = time.process_time()
-    for _ in range(times):
-        work()
-    return (time.process_time() - start) / times
+ROW = struct(
+    f"{TOPIC}.Value", id=api.INT32, first_name=api.STRING, last_name=api.STRING, email=api.OPTIONAL_STRING,
+    score=api.FLOAT64, active=api.BOOLEAN, born=api.Date.schema(), seen=api.Timestamp.schema(), orders=api.INT64,
+    price=api.Decimal.schema(2, parameters={"connect.decimal.precision": "12"}),
+)  # fmt: skip
+AVRO_ROW = record(
+    "Value", id="int", first_name="string", last_name="string", email=["null", "string"], score="double",
+    active="boolean", born=DATE, seen=TIMESTAMP, orders="long",
+    price=logical("bytes", "decimal", precision=12, scale=2),
+)  # fmt: skip
+SOURCE = struct(
+    "io.debezium.connector.mysql.Source", version=api.STRING, connector=api.STRING, name=api.STRING, ts_ms=api.INT64,
+    db=api.STRING, table=api.OPTIONAL_STRING,
+)  # fmt: skip
+MAYBE = ROW.replaced(optional=True)
+EVENT = struct(f"{TOPIC}.Envelope", before=MAYBE, after=MAYBE, source=SOURCE, op=api.STRING, ts_ms=api.OPTIONAL_INT64)
+MOMENT, DAY, CENTS = dt.datetime(2026, 11, 24, tzinfo=dt.UTC), dt.date(2026, 11, 24), PythonDecimal("12.50")
 
 
-def schema_ratio(rounds: int) -> float:
-    """How many times as long as fastavro's parsing the building of a schema takes."""
-    ratios = []
-    for number in range(rounds):
-        pair = [(build, 0), (parse, 1)]
-        times = [0.0, 0.0]
-        for work, place in pair if number % 2 else reversed(pair):
-            times[place] = seconds(work, 300)
-        ratios.append(times[0] / times[1])
-    return statistics.median(ratios)
-
-
-# --- messages to columns ----------------------------------------------------------------------------------------------
-
-ROW = (
-    SchemaBuilder.struct(f"{TOPIC}.Value")
-    .field("id", INT32)
-    .field("first_name", STRING)
-    .field("last_name", STRING)
-    .field("email", OPTIONAL_STRING)
-    .field("score", FLOAT64)
-    .field("active", BOOLEAN)
-    .field("born", Date.schema())
-    .field("price", Decimal.schema(2, parameters={"connect.decimal.precision": "12"}))
-    .field("seen", Timestamp.schema())
-    .field("orders", INT64)
-    .build()
-)
-OPTIONAL_ROW = ROW.replaced(optional=True)
-SOURCE = (
-    SchemaBuilder.struct("io.debezium.connector.mysql.Source")
-    .field("version", STRING)
-    .field("connector", STRING)
-    .field("name", STRING)
-    .field("ts_ms", INT64)
-    .field("db", STRING)
-    .field("table", OPTIONAL_STRING)
-    .build()
-)
-EVENT = (
-    SchemaBuilder.struct(f"{TOPIC}.Envelope")
-    .field("before", OPTIONAL_ROW)
-    .field("after", OPTIONAL_ROW)
-    .field("source", SOURCE)
-    .field("op", STRING)
-    .field("ts_ms", OPTIONAL_INT64)
-    .build()
-)
-AVRO_ROW = {
-    "type": "record",
-    "name": "Value",
-    "fields": [
-        {"name": "id", "type": "int"},
-        {"name": "first_name", "type": "string"},
-        {"name": "last_name", "type": "string"},
-        {"name": "email", "type": ["null", "string"]},
-        {"name": "score", "type": "double"},
-        {"name": "active", "type": "boolean"},
-        {"name": "born", "type": {"type": "int", "logicalType": "date"}},
-        {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 12, "scale": 2}},
-        {"name": "seen", "type": {"type": "long", "logicalType": "timestamp-millis"}},
-        {"name": "orders", "type": "long"},
-    ],
-}
-
-
-def row(number: int) -> Struct:
-    return Struct(
-        ROW,
-        id=number,
-        first_name=f"Ada{number}",
-        last_name="Lovelace",
-        email=f"ada{number}@example.com",
-        score=number / 7,
-        active=number % 2 == 0,
-        born=dt.date(1815, 12, 10),
-        price=PythonDecimal(number).scaleb(-2),
-        seen=dt.datetime(2020, 1, 1, tzinfo=dt.UTC),
+def row(number: int) -> api.Struct:
+    return api.Struct(
+        ROW, id=number, first_name=f"Ada{number}", last_name="Lovelace", email=f"ada{number}@example.com",
+        score=number / 7, active=number % 2 == 0, born=DAY, price=PythonDecimal(number).scaleb(-2), seen=MOMENT,
         orders=number * 1000,
-    )
+    )  # fmt: skip
 
 
-def event(number: int) -> Struct:
-    source = Struct(SOURCE, version="2.7", connector="mysql", name="s", ts_ms=1_700_000_000_000, db="d", table="t")
-    return Struct(EVENT, after=row(number), source=source, op="c", ts_ms=1_700_000_000_001)
+def event(number: int) -> api.Struct:
+    source = api.Struct(SOURCE, version="2.7", connector="mysql", name="s", ts_ms=1_700_000_000_000, db="d", table="t")
+    return api.Struct(EVENT, after=row(number), source=source, op="c", ts_ms=1_700_000_000_001)
 
 
-def json_batch(schema: Schema, values: list[Struct], **config: str) -> tuple[pa.Array, Callable[[], pa.Array]]:
-    converter = JsonConverter({name.replace("_", "."): value for name, value in config.items()})
+def json_batch(name: str, schema: api.Schema, values: list[api.Struct], **config: str) -> tuple[Job, pa.Array]:
+    converter = api.JsonConverter({key.replace("_", "."): value for key, value in config.items()})
     messages = pa.array([converter.from_connect_data(TOPIC, schema, value) for value in values], pa.binary())
     reader = ConnectReader(TOPIC, schema, converter.options)
-    return messages, lambda: reader.read(messages, None)
+    return Job(("columns", name), partial(reader.read, messages, None), BATCH), messages
 
 
-def avro_batch(url: str, values: list[Struct]) -> tuple[pa.Array, Callable[[], pa.RecordBatch]]:
-    conf = {"schema.registry.url": url}
-    serializer, deserializer = KafkaAvroSerializer(conf, AVRO_ROW), KafkaAvroDeserializer(conf)
-    messages = pa.array([serializer.serialize(TOPIC, dict(value)) for value in values], pa.binary())
-    return messages, lambda: deserializer.deserialize_batch(TOPIC, messages)
-
-
-def rates(rounds: int) -> list[tuple[str, float, float]]:
-    """Name, messages a second and megabytes a second of each contender."""
-    rows, events = [row(number) for number in range(BATCH)], [event(number) for number in range(BATCH)]
-    with LocalRegistry() as registry:
-        contenders = {
-            "Avro, ten fields": avro_batch(registry.url, rows),
-            "JSON with schema, ten fields": json_batch(ROW, rows),
-            "JSON with schema, decimals as numbers": json_batch(ROW, rows, decimal_format="NUMERIC"),
-            "JSON payload alone, ten fields": json_batch(ROW, rows, schemas_enable="false"),
-            "JSON change event of Debezium, 2.4 KB": json_batch(EVENT, events),
-        }
-        check(contenders["Avro, ten fields"][1](), contenders["JSON with schema, ten fields"][1]())
-        best = {name: min(seconds(work, 1) for _ in range(rounds)) for name, (_, work) in contenders.items()}
+def column_jobs(conf: dict[str, Any]) -> list[tuple[Job, pa.Array]]:
+    rows = list(map(row, range(BATCH)))
+    serializer, read = KafkaAvroSerializer(conf, AVRO_ROW), KafkaAvroDeserializer(conf).deserialize_batch
+    data = pa.array([serializer.serialize(TOPIC, dict(value)) for value in rows], pa.binary())
+    json, messages = json_batch("JSON with schema, ten fields", ROW, rows)
+    columns: Any = json.work()
+    if [column.to_pylist() for column in read(TOPIC, data).columns] != [each.to_pylist() for each in columns.flatten()]:
+        raise SystemExit("JSON and Avro became different columns")
     return [
-        (name, BATCH / best[name], messages.nbytes / best[name] / 1e6) for name, (messages, _) in contenders.items()
+        (Job(("columns", "Avro, ten fields"), partial(read, TOPIC, data), BATCH), data),
+        (json, messages),
+        json_batch("JSON with schema, decimals as numbers", ROW, rows, decimal_format="NUMERIC"),
+        json_batch("JSON payload alone, ten fields", ROW, rows, schemas_enable="false"),
+        json_batch("JSON change event of Debezium, 2.4 KB", EVENT, list(map(event, range(BATCH)))),
     ]
 
 
-def check(avro: pa.RecordBatch, json: pa.Array) -> None:
-    """Both ways make the same columns."""
-    for column, other in zip(avro.columns, json.flatten(), strict=True):
-        if column.to_pylist() != other.to_pylist():
-            raise SystemExit("JSON and Avro became different columns")
-
-
-def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true")
-    parser.add_argument("--rounds", type=int, default=41)
-    options = parser.parse_args(arguments)
-    ratio = schema_ratio(options.rounds)
-    met = ratio <= SCHEMA_GOAL
-    verdict = "met" if met else "MISSED"
-    print(f"a schema of ten fields is built in {ratio:.2f}x the time of fastavro.parse_schema (<= 3x: {verdict})")
-    if options.check:
-        return 0 if met else 1
-    print(f"\nmessages to columns, batches of {BATCH:,}, one process\n")
-    for name, messages, megabytes in rates(max(options.rounds // 4, 1)):
-        print(f"{name:40} {messages:>12,.0f} messages/s {megabytes:>8,.0f} MB/s")
-    return 0
+def main() -> int:
+    given = options(__doc__, 31, "--check").parse_args()
+    jobs = [
+        Job(("schema", "ours"), build, loops=300),
+        Job(("schema", "fastavro"), partial(fastavro.parse_schema, AVRO), loops=300),
+    ]
+    built = measure(jobs, given.rounds).times(("schema", "ours"), ("schema", "fastavro"))
+    with LocalRegistry() as registry:
+        columns = column_jobs({"schema.registry.url": registry.url})
+        rates = measure((job for job, _ in columns), max(given.rounds // 4, 1))
+    print(f"messages to columns, batches of {BATCH:,}, one process\n")
+    for job, messages in columns:
+        least = min(rates[job.key].rounds)
+        print(f"{job.key[1]:40} {1e9 / least:>12,.0f} messages/s {messages.nbytes / BATCH / least * 1e3:>8,.0f} MB/s")
+    print()
+    goal = Goal(f"a schema of ten fields: <= {SCHEMA_GOAL:g}x fastavro.parse_schema", built, SCHEMA_GOAL, most=True)
+    return judged([goal], check=given.check)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
