@@ -1,19 +1,21 @@
-"""Kafka clients: how they are created and asked, and the one reader of ranges of offsets."""
+"""Kafka clients: how they are created and asked; what consumes, produces, commits and describes topics."""
 
 from .clients import (
+    PATIENCE,
     BrokerRefusedError,
     BrokerUnavailableError,
     ClientErrors,
     ask,
     client,
     hint_for,
+    is_waiting,
+    patient,
     require_options,
     within,
 )
-from .partitions import bounds_of, partitions_of, place_of
-from .patience import PATIENCE, is_waiting, patient
-from .producer_ids import idempotence, no_producer_ids, require_producer_ids
-from .ranges import ASSIGNED, OffsetsGoneError, Range, RangeReader, StalledError
+from .consuming import ASSIGNED, OffsetsGoneError, Range, RangeReader, StalledError
+from .topics import bounds_of, partitions_of, place_of
+from .transactions import idempotence, no_producer_ids, require_producer_ids
 
 __all__ = [
     "ASSIGNED",

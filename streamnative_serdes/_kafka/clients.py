@@ -3,29 +3,37 @@
 While a broker is down, the client's own log repeats that about twenty times a second. Here that log is off, unless the
 configuration has a ``log_level``, ``debug`` or ``logger``; instead, each distinct connection error is logged once to
 Python's log and included in the exception.
+
+Every question has its own short limit, unless a run is :func:`patient` with brokers that have answered it before and
+are away now: they may be restarting.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from confluent_kafka import KafkaError, KafkaException
 
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError, SerdesError
 
-from .patience import goes_on_waiting, is_patient
-
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from confluent_kafka import Consumer, KafkaError, Producer
+    from confluent_kafka import Consumer, Producer
     from confluent_kafka.admin import AdminClient
 
 _Client = TypeVar("_Client")
 _Answer = TypeVar("_Answer")
 
+PATIENCE: Final = 300.0  # seconds
+_SAY_SECONDS: Final = 60.0  # between two remarks about one broker
 FIRST_SECONDS: Final = 5.0  # timeout for brokers that have never answered this process and refuse connections
 _AGAIN_SECONDS: Final = 5.0  # timeout while a run waits
 ANSWER_SECONDS: Final = 20.0  # timeout for other brokers: they may be restarting
@@ -42,6 +50,48 @@ _ELECTION_SECONDS: Final = 0.1  # between two questions
 _PASSING: Final = re.compile(r" \(after \d+ms in state \w+(, \d+ identical error\(s\) suppressed)?\)$")
 _MOST_FAULTS: Final = 10  # distinct errors kept; the latest ones are the most useful
 _answered: Final[set[str]] = set()  # addresses at which a broker has answered this process
+
+
+@dataclass(slots=True)
+class _Patience:
+    seconds: float = 0.0
+    said: dict[str, float] = field(default_factory=dict)  # when it was said last that these brokers are away
+
+
+_current: ContextVar[_Patience] = ContextVar("patience", default=_Patience())  # noqa: B039 - never changed
+
+
+@contextmanager
+def patient(seconds: float = PATIENCE) -> Iterator[None]:
+    """Wait for brokers that have answered before, for up to ``seconds``, and log that it waits, once a minute."""
+    token = _current.set(_Patience(seconds))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def _goes_on_waiting(addresses: str, since: float, met: str) -> bool:
+    """Whether to wait longer for brokers that have not answered since then (of ``time.monotonic()``).
+
+    Args:
+        addresses: of the brokers.
+        since: when they were asked.
+        met: what the client has met, for the log.
+    """
+    patience, now = _current.get(), time.monotonic()
+    if now - since >= patience.seconds:
+        return False
+    if now - patience.said.get(addresses, -_SAY_SECONDS) >= _SAY_SECONDS:
+        patience.said[addresses] = now
+        left = patience.seconds - (now - since)
+        logger.warning("Waiting for a Kafka broker at %s, for up to %.0f s more: %s", addresses, left, met)
+    return True
+
+
+def is_waiting() -> bool:
+    """Whether a broker was away within the last minute."""
+    return any(time.monotonic() - said < _SAY_SECONDS for said in _current.get().said.values())
 
 
 class BrokerUnavailableError(SerdesError):
@@ -119,12 +169,12 @@ class ClientErrors:
 
     def waits(self, since: float) -> bool:
         """Whether to wait longer for a broker that has answered before, and has not since then, see ``patient``."""
-        return self.answered and goes_on_waiting(self.addresses, since, str(self) or "no answer")
+        return self.answered and _goes_on_waiting(self.addresses, since, str(self) or "no answer")
 
     def gives_up(self, since: float, seconds: float) -> bool:
         """Whether nothing has come since then for ``seconds``; if the broker is away, for the time of ``patient``."""
         silent = time.monotonic() - since
-        if not (is_patient() and self._said and self.answered):
+        if not (_current.get().seconds > 0 and self._said and self.answered):
             return silent > seconds
         return silent > min(ANSWER_SECONDS, seconds) and not self.waits(since)
 
@@ -150,8 +200,6 @@ def client(
     Raises:
         ConfigError: the client refuses the configuration, or would end this process because of it.
     """
-    from confluent_kafka import KafkaException
-
     _refuse_fatal(conf, topic)
     if getattr(kind, "__name__", "") == "AdminClient":  # it is a producer, and would ask for a producer id
         conf = {name: value for name, value in conf.items() if name not in _PRODUCER_IDS}
@@ -196,8 +244,6 @@ def within(future: Future[_Answer], seconds: float) -> _Answer:
     Raises:
         KafkaException: the broker refuses, or has not answered in time (``_TIMED_OUT``).
     """
-    from confluent_kafka import KafkaError, KafkaException
-
     try:
         return future.result(seconds + _GRACE_SECONDS)
     except TimeoutError as error:
@@ -224,8 +270,6 @@ def ask(
             after the time of ``patient`` if one has answered before; otherwise after ``most``.
         KafkaException: a broker refused the request. While a leader is being elected, the question is repeated.
     """
-    from confluent_kafka import KafkaException
-
     most = ANSWER_SECONDS if most is None else most
     waits = [most] if errors.answered or most <= FIRST_SECONDS else [FIRST_SECONDS, most - FIRST_SECONDS]
     cause: Exception | None = None
@@ -252,8 +296,6 @@ def ask(
 
 def _settled(question: Callable[[float], _Answer | None], seconds: float) -> _Answer | None:
     """Repeat ``question``, for up to ``seconds``, while a leader is being elected, as just after a topic's creation."""
-    from confluent_kafka import KafkaException
-
     until = time.monotonic() + seconds
     while True:
         try:

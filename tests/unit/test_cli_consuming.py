@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from streamnative_serdes._kafka import BrokerUnavailableError, ranges
+from streamnative_serdes._kafka import BrokerUnavailableError
+from streamnative_serdes._kafka import consuming as ranges
 from streamnative_serdes.cli import consuming
 from streamnative_serdes.cli.consuming import Start, TopicConsumer
 from streamnative_serdes.cli.failures import FailureError

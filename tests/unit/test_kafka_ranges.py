@@ -17,7 +17,7 @@ from streamnative_serdes._kafka import (
     RangeReader,
     StalledError,
     clients,
-    ranges,
+    consuming,
 )
 
 ENDS = pytest.mark.parametrize("ends", [True, False], ids=["kafka", "kop"])
@@ -130,7 +130,7 @@ def test_an_open_transaction_ends_what_readers_of_committed_messages_read_where_
 
     What is left out is said: on Kafka, a follower that is behind ends ranges, too.
     """
-    monkeypatch.setattr(ranges, "HALT_SECONDS", 0.0)
+    monkeypatch.setattr(consuming, "HALT_SECONDS", 0.0)
     consumer = ScriptedConsumer({0: (0, 9, [])})
     answers = [[Message(0, 3), Message(0, 4, END)]]
     consumer.consume = lambda *_: answers.pop() if answers else []  # type: ignore[method-assign]
@@ -160,7 +160,7 @@ def test_an_end_that_a_broker_takes_back_ends_nothing() -> None:
 def test_the_time_of_whoever_takes_the_messages_is_not_the_brokers_silence(monkeypatch: pytest.MonkeyPatch) -> None:
     clock: Any = SimpleNamespace(now=0.0)
     clock.monotonic = lambda: clock.now
-    monkeypatch.setattr(ranges, "time", clock)
+    monkeypatch.setattr(consuming, "time", clock)
     monkeypatch.setattr(clients, "time", clock)
     consumer = ScriptedConsumer({0: (0, 1000, range(1000))})
     reader = reader_of(consumer, patience=30.0)

@@ -16,7 +16,7 @@ from schemas import record
 from wire import sized, varint
 
 from streamnative_serdes import header
-from streamnative_serdes._kafka import OffsetsGoneError, ranges
+from streamnative_serdes._kafka import OffsetsGoneError, consuming
 from streamnative_serdes.migration import Route, Side, State
 from streamnative_serdes.migration.copying.dead_letters import DeadLetter, DeadLetterFile
 from streamnative_serdes.migration.copying.progress import Kept, Progress, ProgressTopic
@@ -572,7 +572,7 @@ def test_messages_that_are_deleted_while_they_are_read_are_an_error(
     migration()
     with SideReader({"bootstrap.servers": migration.bootstrap}, migration.source) as reader:
         reader.bounds[0] = (0, 900)
-        monkeypatch.setattr(ranges, "bounds_of", lambda *_: (low, 900))
+        monkeypatch.setattr(consuming, "bounds_of", lambda *_: (low, 900))
         with pytest.raises(expected) as caught:
             list(reader.messages(0, 500))
     if low > 500:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from streamnative_serdes import ConfigError
-from streamnative_serdes._kafka import producer_ids
+from streamnative_serdes._kafka import transactions
 from streamnative_serdes.migration import Route, Side, TopicCopy, Wishes
 from streamnative_serdes.migration.copying import copy, spark_copy
 from streamnative_serdes.migration.copying.outlet import NoTransactionsError
@@ -23,8 +23,8 @@ class ReadyError(Exception):
 @pytest.fixture(autouse=True)
 def brokers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Brokers without producer ids, as a KoP is delivered."""
-    monkeypatch.setattr(producer_ids, "_asked", lambda *_: NONE)
-    monkeypatch.setattr(producer_ids, "_known", {})
+    monkeypatch.setattr(transactions, "_asked", lambda *_: NONE)
+    monkeypatch.setattr(transactions, "_known", {})
 
     def ready(*_: Any) -> Any:
         raise ReadyError
@@ -56,6 +56,6 @@ def test_idempotence_that_there_is_not_is_an_error_before_anything_is_created(sp
 
 
 def test_brokers_that_give_ids_are_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(producer_ids, "_asked", lambda *_: None)
+    monkeypatch.setattr(transactions, "_asked", lambda *_: None)
     with pytest.raises(ReadyError):
         copy_of(transactions=True).run()

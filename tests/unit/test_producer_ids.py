@@ -11,7 +11,7 @@ from command import CommandLine
 from confluent_kafka import KafkaError
 
 from streamnative_serdes import ConfigError
-from streamnative_serdes._kafka import hint_for, idempotence, no_producer_ids, producer_ids
+from streamnative_serdes._kafka import hint_for, idempotence, no_producer_ids, transactions
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration.copying.outlet import NoTransactionsError, Outlet
 from streamnative_serdes.migration.topics import committed_messages
@@ -24,8 +24,8 @@ NONE = "the brokers give no producer ids; kafkaTransactionCoordinatorEnabled"
 @pytest.fixture
 def none(monkeypatch: pytest.MonkeyPatch) -> None:
     """The brokers give no ids."""
-    monkeypatch.setattr(producer_ids, "_asked", lambda *_: NONE)
-    monkeypatch.setattr(producer_ids, "_known", {})
+    monkeypatch.setattr(transactions, "_asked", lambda *_: NONE)
+    monkeypatch.setattr(transactions, "_known", {})
 
 
 def test_brokers_that_give_ids_are_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,7 +33,7 @@ def test_brokers_that_give_ids_are_asked_once(monkeypatch: pytest.MonkeyPatch) -
         kafka: dict[str, Any] = {"bootstrap.servers": broker.bootstrap_servers, "acks": 1, "transactional.id": "x"}
         assert no_producer_ids(kafka, "t") is None
         assert idempotence({**kafka, "enable.idempotence": "true"}, "t") == {}
-    monkeypatch.setattr(producer_ids, "_asked", lambda *_: pytest.fail("asked again"))
+    monkeypatch.setattr(transactions, "_asked", lambda *_: pytest.fail("asked again"))
     assert no_producer_ids(kafka, "t") is None
     assert idempotence(kafka, "t") == {}
 
@@ -59,19 +59,19 @@ def test_who_asks_for_idempotence_gets_an_error_that_names_it(given: Any) -> Non
 )
 def test_each_cluster_and_each_user_is_asked(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One user may have rights that another lacks, and brokers have two names in a configuration."""
-    monkeypatch.setattr(producer_ids, "_asked", lambda kafka, _: NONE if kafka[option] == "kop" else None)
-    monkeypatch.setattr(producer_ids, "_known", {})
+    monkeypatch.setattr(transactions, "_asked", lambda kafka, _: NONE if kafka[option] == "kop" else None)
+    monkeypatch.setattr(transactions, "_known", {})
     for name in ("kop", "kafka", "kop"):
         assert no_producer_ids({"client.id": "x", option: name}, "t") == (NONE if name == "kop" else None)
-    assert "client.id" not in str(producer_ids._known)  # nor a password
+    assert "client.id" not in str(transactions._known)  # nor a password
 
 
 def test_brokers_that_gave_no_ids_are_asked_again_after_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     """They may just have started."""
     clock, answers = [100.0], [NONE, None]
-    monkeypatch.setattr(producer_ids, "_asked", lambda *_: answers.pop(0))
-    monkeypatch.setattr(producer_ids, "_known", {})
-    monkeypatch.setattr(producer_ids.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(transactions, "_asked", lambda *_: answers.pop(0))
+    monkeypatch.setattr(transactions, "_known", {})
+    monkeypatch.setattr(transactions.time, "monotonic", lambda: clock[0])
     assert no_producer_ids(KAFKA, "t") == no_producer_ids(KAFKA, "t") == NONE
     clock[0] += 59.0
     assert no_producer_ids(KAFKA, "t") == NONE
@@ -110,7 +110,7 @@ def test_a_refusal_that_says_nothing_ends_a_copy() -> None:
 
 
 def test_who_does_not_want_it_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(producer_ids, "_asked", lambda *_: pytest.fail("asked"))
+    monkeypatch.setattr(transactions, "_asked", lambda *_: pytest.fail("asked"))
     assert idempotence({**KAFKA, "enable.idempotence": "false"}, "t") == {}
 
 

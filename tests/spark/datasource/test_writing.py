@@ -20,7 +20,7 @@ from pyspark.sql import types as T
 from waiting import HANG_SECONDS
 
 from streamnative_serdes import ConfigError, EncodeError, KafkaAvroDeserializer, KafkaAvroSerializer, KeyValueSchema
-from streamnative_serdes._kafka import producer_ids
+from streamnative_serdes._kafka import transactions
 from streamnative_serdes.spark import to_avro_schema
 from streamnative_serdes.spark.datasource.writing import writers
 from streamnative_serdes.spark.datasource.writing.commits import Sent
@@ -432,8 +432,8 @@ def test_brokers_without_producer_ids_are_noticed_on_the_driver(
     options: dict[str, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """As a KoP without transaction coordinator: an idempotent producer would wait for its id without end."""
-    monkeypatch.setattr(producer_ids, "_asked", lambda *_: "the brokers give no producer ids")
-    monkeypatch.setattr(producer_ids, "_known", {})
+    monkeypatch.setattr(transactions, "_asked", lambda *_: "the brokers give no producer ids")
+    monkeypatch.setattr(transactions, "_known", {})
     told = {**options, "topic": "none"}
     for make in (writers.writer, writers.stream_writer):
         planned = make(told, KEYED, overwrite=False)._task  # type: ignore[attr-defined]

@@ -16,10 +16,12 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from confluent_kafka import KafkaException, TopicPartition
+
 from streamnative_serdes._log import logger
 
 from .clients import BrokerRefusedError, BrokerUnavailableError, ClientErrors
-from .partitions import bounds_of, place_of
+from .topics import bounds_of, place_of
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, Message
@@ -256,8 +258,6 @@ class RangeReader:
 
     def _heed(self, reports: Sequence[Message]) -> None:
         """What the client reports in place of messages; an error waits until the messages before it are taken."""
-        from confluent_kafka import KafkaException
-
         for report in reports:
             error: KafkaError = report.error()  # type: ignore[assignment]
             if error.name() == "_PARTITION_EOF":
@@ -310,6 +310,4 @@ class RangeReader:
         )
 
     def _at(self, partition: int, offset: int = 0) -> Any:
-        from confluent_kafka import TopicPartition
-
         return TopicPartition(self._topic, partition, offset)

@@ -13,15 +13,14 @@ import threading
 import time
 from collections.abc import Mapping
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+from confluent_kafka import KafkaException, Producer
 
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError
 
 from .clients import ClientErrors, ask, client
-
-if TYPE_CHECKING:
-    from confluent_kafka import Producer
 
 IDEMPOTENCE: Final = "enable.idempotence"
 _ON: Final = ("true", "t", "1")  # as the client reads it
@@ -100,8 +99,6 @@ def require_producer_ids(kafka: Mapping[str, Any], topic: str) -> None:
 
 
 def _asked(kafka: Mapping[str, Any], topic: str) -> str | None:
-    from confluent_kafka import KafkaException, Producer
-
     errors = ClientErrors(kafka, topic)
     own = {name: value for name, value in kafka.items() if name not in _OF_OTHERS}
     # A KoP closes the connection that asks for an id, so the first question is another client's.

@@ -6,6 +6,8 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
 from streamnative_serdes.errors import SerdesError
 
 from .clients import ClientErrors, ask
@@ -30,8 +32,6 @@ def partitions_of(consumer: Consumer, errors: ClientErrors, topic: str) -> Seque
         BrokerUnavailableError: no broker answers.
         KafkaException: the broker refuses.
     """
-    from confluent_kafka import KafkaError, KafkaException
-
     listed = ask(consumer, errors, lambda seconds: consumer.list_topics(topic, timeout=seconds))
     found = listed.topics.get(topic)
     if found is None or (found.error is not None and found.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART):
@@ -48,8 +48,6 @@ def bounds_of(consumer: Consumer, errors: ClientErrors, topic: str, partition: i
         BrokerUnavailableError: no broker answers.
         KafkaException: the broker refuses.
     """
-    from confluent_kafka import KafkaException, TopicPartition
-
     where = TopicPartition(topic, partition)
     until = time.monotonic() + _NEW_SECONDS
     while True:
