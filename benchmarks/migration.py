@@ -28,11 +28,11 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from harness import ROOT, Goal, Told, judged, measure, options
 
 from streamnative_serdes import header
+from streamnative_serdes._kafka.consuming import COMMITTED
 from streamnative_serdes.migration import Report, Route, Side, State, TopicCopy, Wishes
 from streamnative_serdes.migration.copying.copy import COMMIT_MESSAGES
 from streamnative_serdes.migration.copying.inlet import CHUNK, MEMORY
 from streamnative_serdes.migration.copying.outlet import PRODUCER
-from streamnative_serdes.migration.topics import CONSUMER
 
 RATE_GOAL, MEMORY_GOAL, PARTITIONS, IDS = 0.8, 1.2, 3, range(1, 5)
 
@@ -47,7 +47,7 @@ def sent(producer: Producer, topic: str, value: Any, key: Any, partition: int, *
 
 def loop(bootstrap: str, source: str, target: str, count: int) -> float:
     """Copy the messages as they are, and return the seconds that it took."""
-    consumer = Consumer({"group.id": "loop", **MEMORY, **CONSUMER, "bootstrap.servers": bootstrap})
+    consumer = Consumer({"group.id": "loop", **MEMORY, **COMMITTED, "bootstrap.servers": bootstrap})
     consumer.assign([TopicPartition(source, partition, 0) for partition in range(PARTITIONS)])
     producer = Producer({**PRODUCER, "bootstrap.servers": bootstrap, "transactional.id": f"loop-{target}"})
     producer.init_transactions(60)

@@ -13,8 +13,18 @@ from .clients import (
     require_options,
     within,
 )
-from .consuming import ASSIGNED, OffsetsGoneError, Range, RangeReader, StalledError
-from .topics import bounds_of, partitions_of, place_of
+from .consuming import (
+    ASSIGNED,
+    OffsetsGoneError,
+    RangeReader,
+    StalledError,
+    TopicConsumer,
+    bounds,
+    committed_messages,
+    has_messages,
+    place_of,
+)
+from .topics import Cluster, Range, Topic, bounds_of, metadata
 from .transactions import idempotence, no_producer_ids, require_producer_ids
 
 __all__ = [
@@ -23,18 +33,24 @@ __all__ = [
     "BrokerRefusedError",
     "BrokerUnavailableError",
     "ClientErrors",
+    "Cluster",
     "OffsetsGoneError",
     "Range",
     "RangeReader",
     "StalledError",
+    "Topic",
+    "TopicConsumer",
     "ask",
+    "bounds",
     "bounds_of",
     "client",
+    "committed_messages",
+    "has_messages",
     "hint_for",
     "idempotence",
     "is_waiting",
+    "metadata",
     "no_producer_ids",
-    "partitions_of",
     "patient",
     "place_of",
     "require_options",

@@ -1,4 +1,4 @@
-"""Reading ranges of offsets, of one partition or several: the reader of every command and task.
+"""Consuming: the reader of ranges of offsets that every command and task uses, and the consumer of one topic.
 
 ::
 
@@ -13,29 +13,40 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
-from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from streamnative_serdes._log import logger
 
-from .clients import BrokerRefusedError, BrokerUnavailableError, ClientErrors
-from .topics import bounds_of, place_of
+from .clients import BrokerRefusedError, BrokerUnavailableError, ClientErrors, ask, client
+from .topics import Range, bounds_of, metadata, partitions_of
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, KafkaError, Message
-
-Range: TypeAlias = tuple[int, int]  # the first offset, and the one after the last
+    from confluent_kafka import KafkaError, Message
 
 POLL_SECONDS: Final = 0.2  # so often Ctrl-C is noticed
 HALT_SECONDS: Final = 3.0
+READ_SECONDS: Final = 30.0  # without any progress before the end is reached
+_MOST: Final = 500  # messages at once
+_CLUSTER_SECONDS: Final = 10.0
 # The client requires a group. Nobody joins it: partitions are assigned by hand, and no offset is committed.
+GROUP: Final = "streamnative-serdes"
 ASSIGNED: Final[Mapping[str, Any]] = {
     "enable.auto.commit": False,
     "enable.partition.eof": True,
     "auto.offset.reset": "error",  # an offset that the broker no longer has: not to skip messages silently
 }
+COMMITTED: Final[Mapping[str, Any]] = {**ASSIGNED, "isolation.level": "read_committed", "fetch.wait.max.ms": 100}
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+def place_of(message: Message) -> tuple[int, int]:
+    """Partition and offset of a message that was consumed."""
+    place: tuple[Any, Any] = message.partition(), message.offset()  # None is for messages that were not consumed
+    return place
 
 
 class StalledError(BrokerUnavailableError):
@@ -311,3 +322,129 @@ class RangeReader:
 
     def _at(self, partition: int, offset: int = 0) -> Any:
         return TopicPartition(self._topic, partition, offset)
+
+
+class TopicConsumer:
+    """A consumer of one topic, whose partitions are assigned by hand; use it as a context manager, or close it.
+
+    Args:
+        kafka: options of the Kafka client.
+        topic: the topic.
+        patience: seconds without any progress, after which it is an error that ranges are left.
+        committed: read committed messages only; otherwise ``kafka`` says which.
+        options: more of them; those of ``kafka`` go before them.
+
+    Raises:
+        ConfigError: the client refuses its options.
+    """
+
+    def __init__(
+        self,
+        kafka: Mapping[str, Any],
+        topic: str,
+        patience: float = READ_SECONDS,
+        *,
+        committed: bool = True,
+        options: Mapping[str, Any] = _NOTHING,
+    ) -> None:
+        self._topic, self._patience, self._errors = topic, patience, ClientErrors(kafka, topic)
+        conf = {"group.id": GROUP, **options, **kafka, **(COMMITTED if committed else ASSIGNED)}
+        self._consumer: Consumer = client(Consumer, conf, topic, self._errors)
+
+    def __enter__(self) -> TopicConsumer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._consumer.close()
+
+    def bounds(self, partitions: Iterable[int] | None = None) -> dict[int, Range]:
+        """The first offset and the next one of all partitions, or of these; none if there is no such topic.
+
+        Of a consumer of committed messages, the next offset is the one after the last of them.
+
+        Raises:
+            BrokerUnavailableError: no broker answers.
+            KafkaException: the broker refuses.
+        """
+        numbers = self.partitions() if partitions is None else partitions
+        return {number: bounds_of(self._consumer, self._errors, self._topic, number) for number in numbers}
+
+    def partitions(self) -> Sequence[int]:
+        """The numbers of the partitions; none if there is no such topic. Raises as :meth:`bounds` does."""
+        return partitions_of(self._consumer, self._errors, self._topic)
+
+    def listed(self) -> Sequence[int]:
+        """As :meth:`partitions`, without asking for the topic by its name: some brokers create it then.
+
+        A topic that the user may not describe is none.
+        """
+        found = metadata(self._consumer, self._errors).topics.get(self._topic)
+        return () if found is None or found.error is not None else sorted(found.partitions)
+
+    def cluster(self) -> str:
+        """The id of the brokers' cluster; empty if they do not tell."""
+        return self._consumer.cluster_id(_CLUSTER_SECONDS) or ""
+
+    def fetched_end(self, partition: int) -> int:
+        """The end of a partition as the last fetch has told it."""
+        return int(self._consumer.get_watermark_offsets(TopicPartition(self._topic, partition), cached=True)[1])
+
+    def offsets_at(self, millis: int, partitions: Iterable[int]) -> dict[int, int]:
+        """The first offsets from that time on, in milliseconds since 1970; -1 where there are no later messages."""
+        asked = [TopicPartition(self._topic, partition, millis) for partition in partitions]
+        found = ask(
+            self._consumer, self._errors, lambda seconds: self._consumer.offsets_for_times(asked, timeout=seconds)
+        )
+        return {one.partition: one.offset for one in found}
+
+    def reader(self, ranges: Mapping[int, Sequence[Range]], *, beyond: bool = False) -> RangeReader:
+        """A reader of these ranges, or with ``beyond`` of what is behind them too; one at a time is possible."""
+        reader = RangeReader(self._consumer, self._errors, self._topic, self._patience, beyond=beyond, stable=True)
+        reader.start(ranges)
+        return reader
+
+    def messages(self, ranges: Mapping[int, Sequence[Range]], most: int = _MOST) -> Iterator[Message]:
+        """Yield the messages of these ranges. Raises as :meth:`RangeReader.take` does."""
+        return self.reader(ranges).messages(most)
+
+
+def bounds(kafka: Mapping[str, Any], topic: str) -> dict[int, Range]:
+    """The bounds of all partitions for readers of committed messages; none if there is no such topic.
+
+    Raises:
+        BrokerUnavailableError: no broker answers.
+        KafkaException: the broker refuses.
+    """
+    with TopicConsumer(kafka, topic) as consumer:
+        return consumer.bounds()
+
+
+def committed_messages(
+    kafka: Mapping[str, Any], topic: str, starts: Mapping[int, int] | None = None
+) -> Iterator[Message]:
+    """Yield the messages of a topic up to its present end, without those of aborted transactions.
+
+    Args:
+        kafka: options of the Kafka client.
+        topic: the topic; none are yielded if it does not exist.
+        starts: offsets to begin with, of the partitions to read; by default all of all.
+
+    Raises:
+        BrokerUnavailableError: no broker answers.
+        KafkaException: the broker refuses.
+    """
+    with TopicConsumer(kafka, topic) as consumer:
+        there = consumer.bounds()
+        places = {number: low for number, (low, _) in there.items()} if starts is None else starts
+        yield from consumer.messages(
+            {number: [(max(place, there[number][0]), there[number][1])] for number, place in places.items()}
+        )
+
+
+def has_messages(kafka: Mapping[str, Any], topic: str) -> bool:
+    """Whether a topic has any committed message. Raises as :func:`committed_messages` does."""
+    return next(committed_messages(kafka, topic), None) is not None

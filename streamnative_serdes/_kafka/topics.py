@@ -1,39 +1,86 @@
-"""Partitions: which ones a topic has, and their first and next offsets."""
+"""Topics: their partitions and offsets, how a cluster describes them, how they are created and deleted."""
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    ConfigResource,
+    ConfigSource,
+    NewPartitions,
+    NewTopic,
+)
 
-from streamnative_serdes.errors import SerdesError
+from streamnative_serdes._log import logger
+from streamnative_serdes.errors import SchemaRegistryError, SerdesError
 
-from .clients import ClientErrors, ask
+from .clients import BrokerRefusedError, ClientErrors, ask, client, require_options, within
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, Message
+    from confluent_kafka import Consumer, Producer
+
+Range: TypeAlias = tuple[int, int]  # the first offset, and the one after the last
 
 _NEW_SECONDS: Final = 30.0  # until a new topic has leaders
 _NEW: Final = ("NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_PART")
+_READY_SECONDS: Final = 30.0  # until all partitions of a new topic have a leader
+_SIXTEEN_BYTES: Final = re.compile(r"[A-Za-z0-9_-]{21}[AQgw]")
+_MISSING: Final = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.UNKNOWN_TOPIC_ID)
+# What a topic inherits from its broker, under the broker's names; the first of several that is set.
+_INHERITED: Final[Mapping[str, tuple[tuple[str, int], ...]]] = {
+    "cleanup.policy": (("log.cleanup.policy", 1),),
+    "max.message.bytes": (("message.max.bytes", 1),),
+    "message.timestamp.type": (("log.message.timestamp.type", 1),),
+    "message.timestamp.before.max.ms": (("log.message.timestamp.before.max.ms", 1),),
+    "message.timestamp.after.max.ms": (("log.message.timestamp.after.max.ms", 1),),
+    "message.timestamp.difference.max.ms": (("log.message.timestamp.difference.max.ms", 1),),
+    "retention.bytes": (("log.retention.bytes", 1),),
+    "retention.ms": (("log.retention.ms", 1), ("log.retention.minutes", 60_000), ("log.retention.hours", 3_600_000)),
+}
 
 
-def place_of(message: Message) -> tuple[int, int]:
-    """Partition and offset of a message that was consumed."""
-    place: tuple[Any, Any] = message.partition(), message.offset()  # None is for messages that were not consumed
-    return place
+class PulsarAdmin(Protocol):
+    """What is asked of Pulsar about a KoP: see SchemaRegistryClient."""
+
+    def clusters(self) -> Collection[str]: ...
+
+    def retention(self, namespace: str, /) -> tuple[int, int] | None: ...
+
+    def delete_topic(self, topic: str, /) -> None: ...
 
 
-def partitions_of(consumer: Consumer, errors: ClientErrors, topic: str) -> Sequence[int]:
+Connect: TypeAlias = Callable[[], AbstractContextManager[PulsarAdmin]]
+
+
+def metadata(
+    asking: Consumer | Producer | AdminClient, errors: ClientErrors, topic: str | None = None, most: float | None = None
+) -> Any:
+    """The brokers, and all topics, or the one that is named; some brokers create it then.
+
+    Raises:
+        BrokerUnavailableError: no broker answers, within ``most`` seconds.
+        KafkaException: the broker refuses.
+    """
+    named = {} if topic is None else {"topic": topic}
+    return ask(asking, errors, lambda seconds: asking.list_topics(**named, timeout=seconds), most)
+
+
+def partitions_of(asking: Consumer | AdminClient, errors: ClientErrors, topic: str) -> Sequence[int]:
     """The numbers of the topic's partitions; none if it does not exist.
 
     Raises:
         BrokerUnavailableError: no broker answers.
         KafkaException: the broker refuses.
     """
-    listed = ask(consumer, errors, lambda seconds: consumer.list_topics(topic, timeout=seconds))
-    found = listed.topics.get(topic)
+    found = metadata(asking, errors, topic).topics.get(topic)
     if found is None or (found.error is not None and found.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART):
         return ()
     if found.error is not None:
@@ -41,7 +88,7 @@ def partitions_of(consumer: Consumer, errors: ClientErrors, topic: str) -> Seque
     return sorted(found.partitions)
 
 
-def bounds_of(consumer: Consumer, errors: ClientErrors, topic: str, partition: int) -> tuple[int, int]:
+def bounds_of(consumer: Consumer, errors: ClientErrors, topic: str, partition: int) -> Range:
     """The first offset of a partition, and the next one; of a consumer of committed messages, the one after the last.
 
     Raises:
@@ -61,3 +108,279 @@ def bounds_of(consumer: Consumer, errors: ClientErrors, topic: str, partition: i
             time.sleep(0.2)
         else:
             return int(found[0]), int(found[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic as its cluster describes it.
+
+    Args:
+        name: as Kafka clients call it.
+        partitions: their number.
+        replicas: of each message.
+        settings: all that the broker tells, such as ``retention.ms``, with those of the broker that it inherits.
+        own: those of ``settings`` that were set for this topic.
+        id: which tells it from others that had or will have its name; None where the broker has none.
+        cluster: the id of its cluster.
+    """
+
+    name: str
+    partitions: int
+    replicas: int
+    settings: Mapping[str, str] = field(default_factory=dict)
+    own: Mapping[str, str] = field(default_factory=dict)
+    id: str | None = None
+    cluster: str = ""
+
+
+class Cluster:
+    """The topics of a Kafka cluster.
+
+    Args:
+        kafka: options of the Kafka client.
+        topic: the topic that it is about, for errors.
+        pulsar: connects to Pulsar's registry, if there is one; it knows the topics of a KoP, whose cluster is Pulsar's.
+
+    Every method raises:
+
+    - BrokerUnavailableError: no broker answers;
+    - BrokerRefusedError: it refuses, such as for a missing right.
+
+    Raises:
+        ConfigError: the options are not valid, or have no ``bootstrap.servers``.
+    """
+
+    def __init__(self, kafka: Mapping[str, Any], topic: str, pulsar: Connect | None = None) -> None:
+        require_options(kafka, topic)
+        self._pulsar = pulsar
+        self._errors = ClientErrors(kafka, topic)
+        self._admin = client(AdminClient, dict(kafka), topic, self._errors)
+
+    def topic(self, name: str) -> Topic | None:
+        """The topic, or None if it does not exist. Asking does not create it."""
+        described = self._described(name)
+        if described is None:
+            return None
+        replicas = max((len(partition.replicas) for partition in described.partitions), default=1)
+        if self.is_kop:
+            return Topic(name, len(described.partitions), replicas, self.defaults(), {}, _id(described), self._name)
+        entries = self._settings(ConfigResource.Type.TOPIC, name)
+        return Topic(
+            name,
+            len(described.partitions),
+            replicas,
+            {key: entry.value for key, entry in entries.items() if entry.value is not None},
+            {key: entry.value for key, entry in entries.items() if _is_own(entry)},
+            _id(described),
+            self._name,
+        )
+
+    def id_of(self, name: str) -> tuple[bool, str | None]:
+        """Whether a topic exists, and its id; None where the broker has none."""
+        described = self._described(name)
+        return described is not None, None if described is None else _id(described)
+
+    def brokers(self) -> int:
+        """How many brokers are up."""
+        return len(self._cluster.nodes)
+
+    @cached_property
+    def is_kop(self) -> bool:
+        """Whether it is a KoP: its id is the name of Pulsar's cluster; those of Kafka's clusters are made up.
+
+        A KoP describes settings that are not the topic's (``cleanup.policy=compact``, ``max.message.bytes=1000012``),
+        ignores those of a new topic, and never answers a request to delete one. What it says of its broker is true.
+        """
+        if self._pulsar is None or _is_made_up(self._name):
+            return False
+        try:
+            with self._pulsar() as registry:
+                return self._name in registry.clusters()
+        except SchemaRegistryError as error:
+            logger.warning("topic %s: not known whether its broker is a KoP: %s", self._errors.topic, error)
+            return False
+
+    def retention(self, namespace: str) -> tuple[int, int] | None:
+        """Of a KoP: see SchemaRegistryClient.retention."""
+        assert self._pulsar is not None
+        with self._pulsar() as registry:
+            return registry.retention(namespace)
+
+    @cached_property
+    def _cluster(self) -> Any:
+        return self._ask(
+            "describe the cluster",
+            None,
+            lambda seconds: within(self._admin.describe_cluster(request_timeout=seconds), seconds),
+        )
+
+    @property
+    def _name(self) -> str:
+        return self._cluster.cluster_id or ""
+
+    def defaults(self) -> dict[str, str]:
+        """The settings that a new topic inherits, as far as a broker tells; empty without the right to ask."""
+        listed = metadata(self._admin, self._errors)
+        try:
+            entries = self._settings(ConfigResource.Type.BROKER, str(min(listed.brokers)))
+        except BrokerRefusedError:
+            return {}
+        found = {}
+        for key, names in _INHERITED.items():
+            values = [(entries[name].value, factor) for name, factor in names if name in entries]
+            value, factor = next(((value, factor) for value, factor in values if value is not None), (None, 1))
+            if value is not None:
+                found[key] = value if factor == 1 or int(value) < 0 else str(int(value) * factor)
+        return found
+
+    def create(self, name: str, partitions: int, replicas: int, settings: Mapping[str, str]) -> bool:
+        """Create a topic, and wait until its partitions can be written.
+
+        Args:
+            name: its name.
+            partitions: their number.
+            replicas: of each message; -1 for the broker's default.
+            settings: those that differ from the broker's.
+
+        Returns:
+            False if it exists already; it is unchanged then.
+        """
+        new = NewTopic(name, partitions, replication_factor=replicas, config=dict(settings))
+        try:
+            self._ask(
+                f"create topic {name}",
+                "CREATE on the topic",
+                lambda seconds: (within(self._admin.create_topics([new], request_timeout=seconds)[name], seconds),),
+            )
+        except BrokerRefusedError as error:
+            if _code(error) != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise
+            return False
+        self._wait_for(name, partitions)
+        return True
+
+    def delete(self, name: str, seconds: float) -> None:
+        """Delete a topic, within ``seconds``; it is no error if it does not exist.
+
+        Raises:
+            SchemaRegistryError: of a KoP, whose topics Pulsar deletes.
+        """
+        if self.is_kop and self._pulsar is not None:
+            with self._pulsar() as registry:
+                return registry.delete_topic(name)
+        try:
+            asked = self._admin.delete_topics([name], request_timeout=seconds, operation_timeout=seconds)
+            within(asked[name], seconds)
+        except KafkaException as error:
+            if error.args[0].code() not in _MISSING:
+                raise _refused(f"delete topic {name}", "DELETE on the topic", self._errors.topic, error) from error
+
+    def ensure(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
+        """Create a topic unless it is there; one with fewer partitions gets more."""
+        if self.create(name, partitions, -1, settings):
+            return
+        if len(partitions_of(self._admin, self._errors, name)) < partitions:
+            more = NewPartitions(name, partitions)
+            self._ask(
+                f"add partitions to topic {name}",
+                "ALTER on the topic",
+                lambda seconds: (
+                    within(self._admin.create_partitions([more], request_timeout=seconds)[name], seconds),
+                ),
+            )
+
+    def operations(self, name: str, seconds: float) -> frozenset[str]:
+        """What the user may do with a topic, as ``WRITE``; empty if the broker does not say so within ``seconds``."""
+        asked = self._admin.describe_topics(
+            TopicCollection([name]), include_authorized_operations=True, request_timeout=seconds
+        )
+        try:
+            found = within(asked[name], seconds).authorized_operations
+        except KafkaException:
+            found = None
+        return frozenset(operation.name for operation in found or ())
+
+    def _wait_for(self, name: str, partitions: int) -> None:
+        """Brokers learn of a new topic one after the other, and its leaders are elected a little later."""
+        until = time.monotonic() + _READY_SECONDS
+        while time.monotonic() < until:
+            found = self._described(name)
+            if found is not None and sum(_has_leader(partition) for partition in found.partitions) == partitions:
+                return
+            time.sleep(0.05)
+        raise BrokerRefusedError(
+            f"topic {name} was created, but not all of its {partitions} partitions had a leader within "
+            f"{_READY_SECONDS:.0f} s",
+            topic=self._errors.topic,
+            hint="run the command again when all brokers are up",
+        )
+
+    def _described(self, name: str) -> Any:
+        """Unlike a request for metadata, this one does not create the topic."""
+        try:
+            return self._ask(
+                f"describe topic {name}",
+                "DESCRIBE on the topic",
+                lambda seconds: within(
+                    self._admin.describe_topics(TopicCollection([name]), request_timeout=seconds)[name], seconds
+                ),
+            )
+        except BrokerRefusedError as error:
+            if _code(error) not in _MISSING:
+                raise
+            return None
+
+    def _settings(self, kind: Any, name: str) -> Mapping[str, Any]:
+        resource = ConfigResource(kind, name)
+        of = "topic" if kind == ConfigResource.Type.TOPIC else "broker"
+        found = self._ask(
+            f"read the settings of {of} {name}",
+            "DESCRIBE_CONFIGS on the topic" if of == "topic" else None,
+            lambda seconds: within(
+                self._admin.describe_configs([resource], request_timeout=seconds)[resource], seconds
+            ),
+        )
+        return dict(found)
+
+    def _ask(self, doing: str, right: str | None, question: Callable[[float], Any]) -> Any:
+        try:
+            return ask(self._admin, self._errors, question)
+        except SerdesError:  # is a KafkaException too
+            raise
+        except KafkaException as error:
+            raise _refused(doing, right, self._errors.topic, error) from error
+
+
+def _id(described: Any) -> str | None:
+    """KoP, and brokers before Kafka 2.8, answer with zeros."""
+    found = described.topic_id
+    return str(found) if found.get_most_significant_bits() or found.get_least_significant_bits() else None
+
+
+def _refused(doing: str, right: str | None, topic: str, error: KafkaException) -> BrokerRefusedError:
+    fault: KafkaError = error.args[0]
+    rights = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
+    hint = f"the user needs the right {right}" if right is not None and fault.code() in rights else None
+    return BrokerRefusedError(f"cannot {doing}: {fault.str()} ({fault.name()})", topic=topic, hint=hint)
+
+
+def _code(error: BrokerRefusedError) -> int | None:
+    cause = error.__cause__
+    return cause.args[0].code() if isinstance(cause, KafkaException) else None
+
+
+def _is_made_up(cluster: str) -> bool:
+    """Whether it is sixteen bytes in base64, as Kafka's tools make ids of clusters: 22 letters with four free bits."""
+    return _SIXTEEN_BYTES.fullmatch(cluster) is not None
+
+
+def _has_leader(partition: Any) -> bool:
+    return partition.leader is not None and partition.leader.id >= 0
+
+
+def _is_own(entry: Any) -> bool:
+    """Whether it was set for the topic; some versions of the client give the source as a number."""
+    return entry.value is not None and entry.source in (
+        ConfigSource.DYNAMIC_TOPIC_CONFIG,
+        ConfigSource.DYNAMIC_TOPIC_CONFIG.value,
+    )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, TypeAlias
 
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Message
 
-from streamnative_serdes._kafka import ASSIGNED, ClientErrors, RangeReader, ask, bounds_of, client
+from streamnative_serdes._kafka import Range, TopicConsumer
 
 from .failures import REFUSED, USAGE, FailureError
 
@@ -48,93 +48,66 @@ class Start:
         return cls("time", int(aware.timestamp() * 1000))
 
 
-class TopicConsumer:
-    """Consumes a topic; use it as a context manager.
-
-    Args:
-        kafka: options of the Kafka client.
-        topic: the topic.
+def consumed(
+    kafka: Mapping[str, Any], topic: str, start: Start, partitions: Sequence[int] = (), *, follow: bool = False
+) -> Generator[Message, None, None]:
+    """Yield messages of a topic: each partition's in order, and up to the ends of now unless ``follow`` is set.
 
     Raises:
-        ConfigError: the client refuses its options.
+        FailureError: the topic, a partition or an offset does not exist.
+        BrokerUnavailableError: no broker answers.
+        KafkaException: the broker refuses.
     """
-
-    def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
-        self._topic, self._errors = topic, ClientErrors(kafka, topic)
-        self._consumer = client(Consumer, {"group.id": "streamnative-serdes", **kafka, **ASSIGNED}, topic, self._errors)
-
-    def __enter__(self) -> TopicConsumer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._consumer.close()
-
-    def messages(self, start: Start, partitions: Sequence[int] = (), *, follow: bool = False) -> Iterator[Message]:
-        """Yield messages: partition by partition in order, and up to the ends of now unless ``follow`` is set.
-
-        Raises:
-            FailureError: the topic, a partition or an offset does not exist.
-            BrokerUnavailableError: no broker answers.
-            KafkaException: the broker refuses.
-        """
-        bounds = {partition: self._bounds(partition) for partition in self._partitions(partitions, start)}
-        reader = RangeReader(self._consumer, self._errors, self._topic, _PATIENCE, beyond=follow, stable=True)
-        places = self._offsets(start, bounds)
-        reader.start({partition: [(place, bounds[partition][1])] for partition, place in places.items()})
+    with TopicConsumer(kafka, topic, _PATIENCE, committed=False) as consumer:
+        bounds = consumer.bounds(_chosen(consumer, topic, partitions, start))
+        places = _offsets(consumer, start, bounds)
+        ranges = {partition: [(place, bounds[partition][1])] for partition, place in places.items()}
+        reader = consumer.reader(ranges, beyond=follow)
         while follow or reader.left:
             yield from reader.take(1 if follow else _MOST)
 
-    def reach_end(self) -> int:
-        """Fetch the end of the first partition, which needs the right to consume; returns the topic's offsets.
 
-        In an empty partition of a broker that sends no ends, as KoP, what is not refused at once is permitted.
+def reach_end(kafka: Mapping[str, Any], topic: str) -> int:
+    """Fetch the end of the first partition, which needs the right to consume; returns the topic's offsets.
 
-        Raises:
-            KafkaException: the broker refuses.
-            BrokerUnavailableError: it does not answer.
-        """
-        bounds = {partition: self._bounds(partition) for partition in self._partitions((), Start())}
+    In an empty partition of a broker that sends no ends, as KoP, what is not refused at once is permitted.
+
+    Raises:
+        KafkaException: the broker refuses.
+        BrokerUnavailableError: it does not answer.
+    """
+    with TopicConsumer(kafka, topic, _PATIENCE, committed=False) as consumer:
+        bounds = consumer.bounds(_chosen(consumer, topic, (), Start()))
         first = min(bounds)
         low, high = bounds[first]
-        reader = RangeReader(self._consumer, self._errors, self._topic, _PATIENCE, beyond=low == high, stable=True)
-        reader.start({first: [(max(low, high - 1), high)]})
+        reader = consumer.reader({first: [(max(low, high - 1), high)]}, beyond=low == high)
         until = time.monotonic() + _REFUSAL_SECONDS
         while reader.left or (low == high and time.monotonic() < until):
             reader.take(1)
         return sum(high - low for low, high in bounds.values())
 
-    def _partitions(self, asked: Sequence[int], start: Start) -> Sequence[int]:
-        listed = ask(self._consumer, self._errors, lambda seconds: self._consumer.list_topics(timeout=seconds))
-        found = listed.topics.get(self._topic)
-        if found is None or found.error is not None:
-            raise FailureError(f"the broker does not have topic {self._topic}", REFUSED, topic=self._topic)
-        missing = sorted(set(asked) - set(found.partitions))
-        if missing:
-            raise FailureError(f"topic {self._topic} has no partition {missing[0]}", USAGE, topic=self._topic)
-        chosen = sorted(set(asked)) or sorted(found.partitions)
-        if start.kind == "offset" and len(chosen) > 1:
-            raise FailureError(f"an offset is one of a partition, and {len(chosen)} are read: add --partition", USAGE)
-        return chosen
 
-    def _bounds(self, partition: int) -> tuple[int, int]:
-        """The first offset that the broker has, and that of the next message."""
-        return bounds_of(self._consumer, self._errors, self._topic, partition)
+def _chosen(consumer: TopicConsumer, topic: str, asked: Sequence[int], start: Start) -> Sequence[int]:
+    found = consumer.listed()
+    if not found:
+        raise FailureError(f"the broker does not have topic {topic}", REFUSED, topic=topic)
+    missing = sorted(set(asked) - set(found))
+    if missing:
+        raise FailureError(f"topic {topic} has no partition {missing[0]}", USAGE, topic=topic)
+    chosen = sorted(set(asked)) or found
+    if start.kind == "offset" and len(chosen) > 1:
+        raise FailureError(f"an offset is one of a partition, and {len(chosen)} are read: add --partition", USAGE)
+    return chosen
 
-    def _offsets(self, start: Start, bounds: Mapping[int, tuple[int, int]]) -> dict[int, int]:
-        if start.kind == "time":
-            return self._offsets_at(start.number, bounds)
-        found = {}
-        for partition, (low, high) in bounds.items():
-            if start.kind == "offset" and not low <= start.number <= high:
-                raise FailureError(f"partition {partition} has offsets {low} to {high}, not {start.number}", USAGE)
-            choices = {"beginning": low, "end": high, "offset": start.number, "last": max(low, high - start.number)}
-            found[partition] = choices[start.kind]
-        return found
 
-    def _offsets_at(self, millis: int, bounds: Mapping[int, tuple[int, int]]) -> dict[int, int]:
-        """The first offsets from that time on; the ends where there are no later messages."""
-        asked = [TopicPartition(self._topic, partition, millis) for partition in bounds]
-        found = ask(
-            self._consumer, self._errors, lambda seconds: self._consumer.offsets_for_times(asked, timeout=seconds)
-        )
-        return {one.partition: one.offset if one.offset >= 0 else bounds[one.partition][1] for one in found}
+def _offsets(consumer: TopicConsumer, start: Start, bounds: Mapping[int, Range]) -> dict[int, int]:
+    if start.kind == "time":
+        found = consumer.offsets_at(start.number, bounds)
+        return {partition: place if place >= 0 else bounds[partition][1] for partition, place in found.items()}
+    found = {}
+    for partition, (low, high) in bounds.items():
+        if start.kind == "offset" and not low <= start.number <= high:
+            raise FailureError(f"partition {partition} has offsets {low} to {high}, not {start.number}", USAGE)
+        choices = {"beginning": low, "end": high, "offset": start.number, "last": max(low, high - start.number)}
+        found[partition] = choices[start.kind]
+    return found

@@ -16,7 +16,7 @@ import click
 from streamnative_serdes._schema import load
 from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError, SchemaNotFoundError, SerdesError
 
-from .consuming import Start, TopicConsumer
+from .consuming import Start, consumed
 from .decoding import NO_KEY, MessageDecoder, apparent
 from .failures import INTERRUPTED, Command, FailureError, failure_of
 from .framing import AnyFramer, framer_of
@@ -105,8 +105,8 @@ def decode(
 
 
 def _consumed(connection: Connection, topic: str, start: Start, partitions: tuple[int, ...], follow: bool) -> _Incoming:
-    with TopicConsumer(connection.kafka_conf(), topic) as reader:
-        for message in reader.messages(start, partitions, follow=follow):
+    with closing(consumed(connection.kafka_conf(), topic, start, partitions, follow=follow)) as messages:
+        for message in messages:
             value: Any = message.value()
             yield place_of(message), value, message.key(), message.headers()
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import click
-from confluent_kafka import KafkaException, Producer, TopicCollection
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import KafkaException, Producer
 
-from streamnative_serdes._kafka import ClientErrors, ask, client
+from streamnative_serdes._kafka import ClientErrors, Cluster, client, metadata
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import (
     AuthorizationError,
@@ -25,7 +24,7 @@ from streamnative_serdes.errors import (
 )
 from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient
 
-from .consuming import TopicConsumer
+from .consuming import reach_end
 from .failures import REFUSED, Command, FailureError, failure_of
 from .options import Connection, connected, optional_topic
 from .output import counted, marked, show_json, show_table
@@ -210,7 +209,7 @@ def _broker(connection: Connection, topic: str | None, purpose: str) -> Iterator
 def _brokers(kafka: dict[str, Any], topic: str | None) -> str:
     errors = ClientErrors(kafka, topic or "")
     producer = client(Producer, kafka, topic or "", errors)
-    listed = ask(producer, errors, lambda seconds: producer.list_topics(timeout=seconds), _SECONDS)
+    listed = metadata(producer, errors, most=_SECONDS)
     found = f"answers; {counted(len(listed.brokers), 'broker')}"
     if topic is None:
         return found
@@ -229,24 +228,15 @@ def _consume(kafka: dict[str, Any], topic: str) -> str:
 
     The last message of a KoP may be in an open transaction, and readers of committed messages may not even be told so.
     """
-    with TopicConsumer({**kafka, "isolation.level": "read_uncommitted"}, topic) as reader:
-        return f"permitted; {counted(reader.reach_end(), 'message')}"
+    return f"permitted; {counted(reach_end({**kafka, 'isolation.level': 'read_uncommitted'}, topic), 'message')}"
 
 
 def _may_write(kafka: dict[str, Any], topic: str) -> Result:
     """Some brokers say which operations they permit; otherwise only sending a message would show it."""
     check = "broker: produce"
-    admin = client(AdminClient, dict(kafka), topic)
-    try:
-        asked = admin.describe_topics(
-            TopicCollection([topic]), include_authorized_operations=True, request_timeout=_RIGHTS_SECONDS
-        )
-        operations = asked[topic].result(_RIGHTS_SECONDS + 1).authorized_operations
-    except (KafkaException, TimeoutError):
-        operations = None
-    if not operations:
+    names = Cluster(kafka, topic).operations(topic, _RIGHTS_SECONDS)
+    if not names:
         return Result(check, None, "not known: the broker does not say, and nothing is sent to find out")
-    names = {operation.name for operation in operations}
     if "WRITE" in names or "ALL" in names:
         return Result(check, True, "permitted")
     return Result(

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from streamnative_serdes._kafka import ClientErrors, ask, client, hint_for, require_producer_ids
+from streamnative_serdes._kafka import ClientErrors, client, hint_for, metadata, require_producer_ids
 
 from .failures import REFUSED, FailureError
 from .lines import Line
@@ -34,8 +34,7 @@ class Outbox:
 
     def require_topic(self) -> None:
         """Raise FailureError if the broker does not have the topic: it would make one with settings nobody chose."""
-        listed = ask(self._producer, self._errors, lambda seconds: self._producer.list_topics(timeout=seconds))
-        found = listed.topics.get(self._topic)
+        found = metadata(self._producer, self._errors).topics.get(self._topic)
         if found is None or found.error is not None:
             raise FailureError(
                 f"the broker does not have topic {self._topic}", REFUSED, hint="--create lets it make one"

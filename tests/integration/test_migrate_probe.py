@@ -18,9 +18,8 @@ from confluent_stand_in import ConfluentStandIn
 from plan_source import AWAY, ROOM, PlanSource
 from servers import Kafka, Pulsar
 
-from streamnative_serdes._kafka import BrokerRefusedError
+from streamnative_serdes._kafka import BrokerRefusedError, Cluster
 from streamnative_serdes.migration.planning import probe as probe_module
-from streamnative_serdes.migration.planning.cluster import Cluster
 from streamnative_serdes.migration.planning.probe import CASES, probe
 from streamnative_serdes.migration.planning.tally import Tally
 

@@ -11,9 +11,8 @@ from confluent_stand_in import ConfluentStandIn
 from plan_source import DAY, OLD, ROOM, PlanSource, names
 from servers import Kafka
 
-from streamnative_serdes._kafka import BrokerRefusedError
+from streamnative_serdes._kafka import BrokerRefusedError, Cluster
 from streamnative_serdes.migration import ProblemsError, State, ensure_target
-from streamnative_serdes.migration.planning.cluster import Cluster
 from streamnative_serdes.migration.planning.settings import batch_size
 
 pytestmark = pytest.mark.usefixtures("nothing_is_known", "own_folder")

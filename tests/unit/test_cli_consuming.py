@@ -12,7 +12,7 @@ from confluent_kafka import KafkaError, KafkaException
 from streamnative_serdes._kafka import BrokerUnavailableError
 from streamnative_serdes._kafka import consuming as ranges
 from streamnative_serdes.cli import consuming
-from streamnative_serdes.cli.consuming import Start, TopicConsumer
+from streamnative_serdes.cli.consuming import Start, reach_end
 from streamnative_serdes.cli.failures import FailureError
 
 END = KafkaError(KafkaError._PARTITION_EOF)
@@ -70,9 +70,9 @@ class Client:
 
 def consumed(client: Client, monkeypatch: pytest.MonkeyPatch, start: Start = Start()) -> list[tuple[int, int]]:  # noqa: B008
     """Partition and offset of each message."""
-    monkeypatch.setattr(consuming, "client", lambda *_: client)
-    with TopicConsumer({"bootstrap.servers": "x:1"}, "t") as reader:
-        found = [(message.partition(), message.offset()) for message in reader.messages(start)]
+    monkeypatch.setattr(ranges, "client", lambda *_: client)
+    messages = consuming.consumed({"bootstrap.servers": "x:1"}, "t", start)
+    found = [(message.partition(), message.offset()) for message in messages]
     assert client.closed
     return found
 
@@ -146,7 +146,6 @@ def test_an_open_transaction_at_the_end_is_an_end(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(consuming, "_PATIENCE", 0.05)
     monkeypatch.setattr(ranges, "HALT_SECONDS", 0.0)
     client = Client({0: (0, 5)}, [(0, 4, END)])
-    monkeypatch.setattr(consuming, "client", lambda *_: client)
-    with TopicConsumer({"bootstrap.servers": "x:1"}, "t") as reader:
-        assert reader.reach_end() == 5
+    monkeypatch.setattr(ranges, "client", lambda *_: client)
+    assert reach_end({"bootstrap.servers": "x:1"}, "t") == 5
     assert client.assigned == {0: 4}

@@ -15,6 +15,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_stand_in import ConfluentStandIn
 from schemas import record
 
+from streamnative_serdes._kafka import topics
 from streamnative_serdes.cli import ping as module
 from streamnative_serdes.testing import Fault, LocalRegistry, MockBroker
 
@@ -40,7 +41,7 @@ def run(registry: LocalRegistry, bootstrap: str) -> CommandLine:
 @pytest.fixture
 def silent(monkeypatch: pytest.MonkeyPatch) -> None:
     """The broker does not say which operations it permits, as the mock broker does, but at once."""
-    monkeypatch.setattr(module, "AdminClient", lambda conf: Admin(None))
+    monkeypatch.setattr(topics, "AdminClient", lambda conf: Admin(None))
 
 
 class Operation:
@@ -89,13 +90,13 @@ def test_ping_also_reads_messages_of_open_transactions(
 ) -> None:
     """A reader of committed messages would wait for the end of the transaction."""
     given = []
-    consumer = module.TopicConsumer
+    reach_end = module.reach_end
 
     def noted(kafka: dict[str, Any], topic: str) -> Any:
         given.append(kafka["isolation.level"])
-        return consumer(kafka, topic)
+        return reach_end(kafka, topic)
 
-    monkeypatch.setattr(module, "TopicConsumer", noted)
+    monkeypatch.setattr(module, "reach_end", noted)
     assert goods(run("ping", "users", "--json").json)["broker: consume"]
     assert given == ["read_uncommitted"]
 
@@ -252,7 +253,7 @@ def test_one_server_alone_may_be_checked(run: CommandLine) -> None:
 def test_a_broker_that_says_what_it_permits_is_believed(
     run: CommandLine, monkeypatch: pytest.MonkeyPatch, names: list[str] | None, good: bool | None, code: int
 ) -> None:
-    monkeypatch.setattr(module, "AdminClient", lambda conf: Admin(names))
+    monkeypatch.setattr(topics, "AdminClient", lambda conf: Admin(names))
     ended = run("ping", "users", "--for", "produce", "--json", code=code)
     (found,) = [result for result in ended.json if result["check"] == "broker: produce"]
     assert found["good"] is good

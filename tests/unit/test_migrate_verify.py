@@ -16,11 +16,10 @@ from schemas import record
 from wire import sized, varint
 
 from streamnative_serdes import header
-from streamnative_serdes._kafka import OffsetsGoneError, consuming
+from streamnative_serdes._kafka import Cluster, OffsetsGoneError, consuming
 from streamnative_serdes.migration import Route, Side, State
 from streamnative_serdes.migration.copying.dead_letters import DeadLetter, DeadLetterFile
 from streamnative_serdes.migration.copying.progress import Kept, Progress, ProgressTopic
-from streamnative_serdes.migration.planning.cluster import Cluster
 from streamnative_serdes.migration.verifying import verification as verify
 from streamnative_serdes.migration.verifying.side_reader import DeletedMessagesError, SideReader
 from streamnative_serdes.testing import LocalRegistry, MockBroker

@@ -10,9 +10,9 @@ import pytest
 from confluent_kafka import Uuid
 from scripted_registry import Answer, ScriptedRegistry
 
+from streamnative_serdes._kafka import Cluster, Topic
 from streamnative_serdes.migration import Route, Side
 from streamnative_serdes.migration.planning import target as module
-from streamnative_serdes.migration.planning.cluster import Cluster, Topic
 from streamnative_serdes.migration.planning.target import Target, describe, source_of
 from streamnative_serdes.testing import LocalRegistry
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
+from streamnative_serdes._kafka import OffsetsGoneError, consuming
 from streamnative_serdes.errors import SerdesError
-from streamnative_serdes.migration.copying import owner as module
 from streamnative_serdes.migration.copying.owner import Owner
 from streamnative_serdes.migration.copying.progress import ProgressTopic
 
@@ -24,6 +24,11 @@ class FakeConsumer:
 
     def assign(self, _: Any) -> None: ...
 
+    def unassign(self) -> None: ...
+
+    def position(self, places: Any) -> Any:
+        return places
+
     def consume(self, *_: Any) -> list[Any]:
         found, self.coming = self.coming, []
         return found
@@ -31,17 +36,21 @@ class FakeConsumer:
     def close(self) -> None: ...
 
     def say(self, key: bytes, value: bytes) -> None:
-        self.coming.append(SimpleNamespace(error=lambda: None, key=lambda: key, value=lambda: value, offset=lambda: 0))
+        self.coming.append(
+            SimpleNamespace(
+                error=lambda: None, key=lambda: key, value=lambda: value, offset=lambda: 0, partition=lambda: 0
+            )
+        )
 
     def fail(self, code: int) -> None:
-        self.coming.append(SimpleNamespace(error=lambda: KafkaError(code)))
+        self.coming.append(SimpleNamespace(error=lambda: KafkaError(code), partition=lambda: 0, offset=lambda: 0))
 
 
 @pytest.fixture
 def consumer(monkeypatch: pytest.MonkeyPatch) -> FakeConsumer:
     fake = FakeConsumer()
-    monkeypatch.setattr(module, "client", lambda *_: fake)
-    monkeypatch.setattr(module, "bounds_of", lambda *_: (0, 0))
+    monkeypatch.setattr(consuming, "client", lambda *_: fake)
+    monkeypatch.setattr(consuming, "bounds_of", lambda *_: (0, 0))
     return fake
 
 
@@ -63,10 +72,7 @@ def test_an_end_of_partition_and_a_group_that_nobody_uses_say_nothing(consumer: 
         owner.require()
 
 
-@pytest.mark.parametrize(
-    "code",
-    [KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._AUTO_OFFSET_RESET],
-)
+@pytest.mark.parametrize("code", [KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.UNKNOWN_TOPIC_OR_PART])
 def test_what_the_broker_refuses_is_raised(consumer: FakeConsumer, code: int) -> None:
     owner = Owner({}, "to", TOPIC, consumer.say)
     owner.require()
@@ -74,3 +80,11 @@ def test_what_the_broker_refuses_is_raised(consumer: FakeConsumer, code: int) ->
     with pytest.raises(KafkaException) as caught:
         owner.require()
     assert caught.value.args[0].code() == code
+
+
+def test_a_progress_that_was_deleted_is_an_error(consumer: FakeConsumer) -> None:
+    owner = Owner({}, "to", TOPIC, consumer.say)
+    owner.require()
+    consumer.fail(KafkaError._AUTO_OFFSET_RESET)
+    with pytest.raises(OffsetsGoneError):
+        owner.require()

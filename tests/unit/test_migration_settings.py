@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from streamnative_serdes._kafka import Topic
 from streamnative_serdes.errors import ConfigError
-from streamnative_serdes.migration.planning.cluster import Topic
 from streamnative_serdes.migration.planning.settings import SourceMessages, batch_size, for_new_topic, problems_of
 
 NOTHING = SourceMessages()

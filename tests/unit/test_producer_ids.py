@@ -11,10 +11,9 @@ from command import CommandLine
 from confluent_kafka import KafkaError
 
 from streamnative_serdes import ConfigError
-from streamnative_serdes._kafka import hint_for, idempotence, no_producer_ids, transactions
+from streamnative_serdes._kafka import committed_messages, hint_for, idempotence, no_producer_ids, transactions
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration.copying.outlet import NoTransactionsError, Outlet
-from streamnative_serdes.migration.topics import committed_messages
 from streamnative_serdes.testing import MockBroker
 
 KAFKA = {"bootstrap.servers": "nobody:1"}

@@ -23,8 +23,11 @@ from typing import Any, Final, NoReturn
 from confluent_kafka import KafkaException, Message
 
 from streamnative_serdes._kafka import (
+    Cluster,
     OffsetsGoneError,
     StalledError,
+    bounds,
+    has_messages,
     no_producer_ids,
     place_of,
     require_producer_ids,
@@ -32,8 +35,8 @@ from streamnative_serdes._kafka import (
 from streamnative_serdes.errors import RawMessage, SerdesError
 from streamnative_serdes.migration.framing import BadMessageError, UnmappedSchemaError
 from streamnative_serdes.migration.planning.target import ensure_target
+from streamnative_serdes.migration.route import Route
 from streamnative_serdes.migration.state import State
-from streamnative_serdes.migration.topics import bounds, ensure_topic, has_messages
 
 from .dead_letters import LEAST_LARGEST, SUFFIX, DeadLetter, DeadLetterFile, DeadLetters, DeadLetterTopic
 from .identity import SameTopics, require_known
@@ -198,8 +201,7 @@ class _Run:
         if path is not None:
             return DeadLetterFile(path, source, self._inlet.next)
         topic = f"{route.target}{SUFFIX}"
-        settings = {"retention_ms": "-1", "max_message_bytes": str(max(largest, LEAST_LARGEST))}
-        ensure_topic(route.writing.kafka, topic, len(self._inlet.bounds), **settings)
+        ensure_letters(route, len(self._inlet.bounds), largest)
         return DeadLetterTopic(topic, route.source, self._outlet.send_beside, self._outlet.flush, safe)
 
     def copy(self, observe: Callable[[Report], object], stopping: Callable[[], bool]) -> Report:
@@ -359,8 +361,15 @@ def ready(state: State, wishes: Wishes, topic: ProgressTopic) -> tuple[bool, int
             hint="delete this topic first, or put the dead letters into a file",
         )
     largest = largest_of_target(state, wishes, resuming=begun)
-    ensure_topic(kafka, topic.name, 1, cleanup_policy="compact")
+    Cluster(kafka, topic.name).ensure(topic.name, 1, {"cleanup.policy": "compact"})
     return begun, largest
+
+
+def ensure_letters(route: Route, partitions: int, largest: int) -> None:
+    """Create the topic of dead letters, which takes messages of at least ``largest`` bytes and keeps them."""
+    topic = f"{route.target}{SUFFIX}"
+    settings = {"retention.ms": "-1", "max.message.bytes": str(max(largest, LEAST_LARGEST))}
+    Cluster(route.writing.kafka, topic).ensure(topic, partitions, settings)
 
 
 def letters_of(target: str, wishes: Wishes) -> str:

@@ -15,11 +15,10 @@ from typing import Any, Final
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from streamnative_serdes._kafka import client, place_of, within
+from streamnative_serdes._kafka import bounds, client, committed_messages, place_of, within
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration.framing import BadMessageError
 from streamnative_serdes.migration.state import State
-from streamnative_serdes.migration.topics import bounds, committed_messages
 
 from .identity import require_known
 from .messages import MessageCopier

@@ -13,11 +13,9 @@ from typing import Any, Final, Literal, TypeAlias
 
 from confluent_kafka import Message
 
-from streamnative_serdes._kafka import place_of
+from streamnative_serdes._kafka import Cluster, bounds, committed_messages, place_of
 from streamnative_serdes.errors import SerdesError
-from streamnative_serdes.migration.planning.cluster import Cluster
 from streamnative_serdes.migration.route import Route
-from streamnative_serdes.migration.topics import bounds, committed_messages
 
 from .progress import Kept, Progress
 

@@ -6,11 +6,10 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Message
 
-from streamnative_serdes._kafka import ClientErrors, RangeReader, bounds_of, client, partitions_of
+from streamnative_serdes._kafka import Range, RangeReader, TopicConsumer
 from streamnative_serdes.errors import SerdesError
-from streamnative_serdes.migration.topics import CONSUMER
 
 CHUNK: Final = 2_000  # messages
 _LOOK_SECONDS: Final = 30.0
@@ -33,26 +32,18 @@ class Inlet:
     """
 
     def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
-        self._topic, self._errors = topic, ClientErrors(kafka, topic)
-        conf = {"group.id": "streamnative-serdes", **MEMORY, **kafka, **CONSUMER}
-        self._consumer: Consumer = client(Consumer, conf, topic, self._errors)
-        self.cluster = ""
-        self.bounds: dict[int, tuple[int, int]] = {}
+        self._topic = topic
+        self._consumer = TopicConsumer(kafka, topic, _PATIENCE, options=MEMORY)
         self.next: dict[int, int] = {}  # offsets to go on with
-        self._reader = RangeReader(self._consumer, self._errors, topic, _PATIENCE, beyond=True, stable=True)
         self._looked = time.monotonic()
         try:
-            self._look()
+            self.bounds: Mapping[int, Range] = self._consumer.bounds()
+            if not self.bounds:
+                raise SerdesError(f"there is no topic {topic}", topic=topic)
+            self.cluster = self._consumer.cluster()
         except BaseException:
-            self._consumer.close()
+            self.close()
             raise
-
-    def _look(self) -> None:
-        partitions = partitions_of(self._consumer, self._errors, self._topic)
-        if not partitions:
-            raise SerdesError(f"there is no topic {self._topic}", topic=self._topic)
-        self.cluster = self._consumer.cluster_id(10.0) or ""
-        self.bounds = {number: bounds_of(self._consumer, self._errors, self._topic, number) for number in partitions}
 
     def start(self, places: Mapping[int, int]) -> None:
         """Begin with these offsets; partitions that are not named begin with their first one.
@@ -61,7 +52,8 @@ class Inlet:
             SerdesError: messages from there on have been deleted.
         """
         self.next = self.beginnings(places)
-        self._reader.start({number: [(place, self.bounds[number][1])] for number, place in self.next.items()})
+        ranges = {number: [(place, self.bounds[number][1])] for number, place in self.next.items()}
+        self._reader: RangeReader = self._consumer.reader(ranges, beyond=True)
 
     def beginnings(self, places: Mapping[int, int]) -> dict[int, int]:
         """Where to begin in each partition: as in ``places``, or with its first message. Raises as :meth:`start`."""
@@ -106,9 +98,7 @@ class Inlet:
         """How many offsets are left up to the present end; it is known from the last fetches."""
         ends = 0
         for partition, place in self.next.items():
-            where = TopicPartition(self._topic, partition)
-            _, high = self._consumer.get_watermark_offsets(where, cached=True)
-            ends += max(0, max(high, self.bounds[partition][1]) - place)
+            ends += max(0, max(self._consumer.fetched_end(partition), self.bounds[partition][1]) - place)
         return ends
 
     def require_same_partitions(self) -> None:
@@ -122,7 +112,7 @@ class Inlet:
         if time.monotonic() - self._looked < _LOOK_SECONDS:
             return
         self._looked = time.monotonic()
-        found = partitions_of(self._consumer, self._errors, self._topic)
+        found = self._consumer.partitions()
         if not found:
             raise KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
         if list(found) != sorted(self.bounds):

@@ -10,16 +10,12 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
-
-from streamnative_serdes._kafka import ClientErrors, bounds_of, client
+from streamnative_serdes._kafka import TopicConsumer
 from streamnative_serdes.errors import SerdesError
-from streamnative_serdes.migration.topics import CONSUMER
 
 from .progress import ProgressTopic
 
 _MOST: Final = 500  # messages
-_HARMLESS: Final = ("_PARTITION_EOF", "GROUP_AUTHORIZATION_FAILED")  # nobody uses the group
 
 
 def another_process(topic: str) -> SerdesError:
@@ -48,12 +44,10 @@ class Owner:
         self, kafka: Mapping[str, Any], target: str, topic: ProgressTopic, send: Callable[[bytes, bytes], object]
     ) -> None:
         self._target, self._topic, self._run, self._said = target, topic, uuid.uuid4().hex, False
-        errors = ClientErrors(kafka, topic.name)
-        conf = {"group.id": "streamnative-serdes", **kafka, **CONSUMER}
-        self._consumer: Consumer = client(Consumer, conf, topic.name, errors)
+        self._consumer = TopicConsumer(kafka, topic.name)
         try:
-            _, end = bounds_of(self._consumer, errors, topic.name, 0)
-            self._consumer.assign([TopicPartition(topic.name, 0, end)])
+            _, end = self._consumer.bounds([0])[0]
+            self._reader = self._consumer.reader({0: [(end, end)]}, beyond=True)
             send(*topic.owner_words(self._run))
         except BaseException:
             self._consumer.close()
@@ -66,12 +60,7 @@ class Owner:
             SerdesError: one has.
             KafkaException: the broker refuses to tell, or the topic is not there any more.
         """
-        for message in self._consumer.consume(_MOST, 0.0):
-            error = message.error()
-            if error is not None:
-                if error.name() not in _HARMLESS:
-                    raise KafkaException(error)
-                continue
+        for message in self._reader.take(_MOST, 0.0):
             run = self._topic.parsed(message)[1].get("run")
             if run is not None and run != self._run and self._said:
                 raise another_process(self._target)

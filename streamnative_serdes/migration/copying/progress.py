@@ -32,9 +32,8 @@ from typing import Any, Final
 
 from confluent_kafka import Message
 
-from streamnative_serdes._kafka import place_of
+from streamnative_serdes._kafka import committed_messages, place_of
 from streamnative_serdes.errors import SerdesError
-from streamnative_serdes.migration.topics import committed_messages
 
 SUFFIX: Final = ".migration-state"
 _MOST: Final = 1 << 63

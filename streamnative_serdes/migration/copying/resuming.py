@@ -13,10 +13,9 @@ from typing import Any, Final, TypeAlias, cast
 
 from confluent_kafka import Message
 
-from streamnative_serdes._kafka import place_of
+from streamnative_serdes._kafka import bounds, committed_messages, place_of
 from streamnative_serdes.errors import ConfigError, SerdesError
 from streamnative_serdes.migration.route import Route
-from streamnative_serdes.migration.topics import bounds, committed_messages
 
 from .dead_letters import SUFFIX, TOPIC, DeadLetter, read_file
 from .identity import require_known

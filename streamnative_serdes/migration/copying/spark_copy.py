@@ -24,10 +24,9 @@ from streamnative_serdes.errors import ConfigError, RawMessage
 from streamnative_serdes.migration.framing import BadMessageError, Rewriter, UnmappedSchemaError
 from streamnative_serdes.migration.route import Route
 from streamnative_serdes.migration.state import State
-from streamnative_serdes.migration.topics import ensure_topic
 
-from .copy import Report, letters_of, ready
-from .dead_letters import LEAST_LARGEST, SUFFIX, DeadLetter
+from .copy import Report, ensure_letters, letters_of, ready
+from .dead_letters import SUFFIX, DeadLetter
 from .identity import SameTopics
 from .inlet import Inlet
 from .messages import MessageCopier, Rules, with_place
@@ -114,9 +113,7 @@ class SparkCopy:
         largest: int,
     ) -> Report:
         route, wishes, (starts, ends) = self._state.route, self._wishes, bounds
-        kafka: Mapping[str, Any] = route.writing.kafka
-        settings = {"retention_ms": "-1", "max_message_bytes": str(max(largest, LEAST_LARGEST))}
-        ensure_topic(kafka, f"{route.target}{SUFFIX}", len(ends), **settings)
+        ensure_letters(route, len(ends), largest)
         task = _CopyTask(route, self._state.rewriter(), wishes.rules, largest, self._more, self._safe)
         report = Report({})
         for partition, start in starts.items():

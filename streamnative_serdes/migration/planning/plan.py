@@ -7,9 +7,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from streamnative_serdes._kafka import Cluster, Topic
 from streamnative_serdes.migration.state import State
 
-from .cluster import Cluster, Topic
 from .descriptions import source_registry
 from .findings import Findings, Tree, of_messages, of_schemas
 from .probe import Probed, probe

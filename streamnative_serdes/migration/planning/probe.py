@@ -14,13 +14,12 @@ from uuid import uuid4
 
 from confluent_kafka import KafkaException, Message, Producer
 
-from streamnative_serdes._kafka import BrokerRefusedError, BrokerUnavailableError, ClientErrors, client
+from streamnative_serdes._kafka import BrokerRefusedError, BrokerUnavailableError, ClientErrors, Cluster, client
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration.framing import Headers
 from streamnative_serdes.migration.route import Route
 
-from .cluster import Cluster
 from .sampling import Sample
 
 _DELIVERY_SECONDS: Final = 10.0

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message
+from confluent_kafka import KafkaError, KafkaException, Message
 
-from streamnative_serdes._kafka import BrokerRefusedError, ClientErrors, Range, RangeReader, bounds_of, client
+from streamnative_serdes._kafka import BrokerRefusedError, Range, TopicConsumer
 from streamnative_serdes.errors import SerdesError
-from streamnative_serdes.migration.topics import CONSUMER, READ_SECONDS
 
 Progress: TypeAlias = Callable[[int, int], None]  # takes how many offsets are done, and how many there are
 
 MOST_WINDOWS: Final = 10  # per partition
 _BATCH: Final = 500  # messages
-# A client that waits at the end of a partition moves to another place only after that wait.
-_CONF: Final[Mapping[str, Any]] = {"queued.max.messages.kbytes": 16_384, "fetch.wait.max.ms": 50}
+_MEMORY: Final[Mapping[str, Any]] = {"queued.max.messages.kbytes": 16_384}  # messages fetched ahead
 
 
 def windows(low: int, high: int, count: int | None) -> list[Range]:
@@ -63,26 +61,23 @@ class Sample:
     ) -> None:
         self._topic, self._partitions, self._count = topic, partitions, count
         self._progress = progress or (lambda _done, _total: None)
-        self._conf = {"group.id": "streamnative-serdes", **_CONF, **kafka, **CONSUMER}
+        self._kafka = kafka
         self.bounds: dict[int, Range] = {}  # of each partition, known after the first message
 
     def __iter__(self) -> Iterator[Message]:
-        errors = ClientErrors(self._conf, self._topic)
-        consumer: Consumer = client(Consumer, self._conf, self._topic, errors)
         try:
-            for partition in range(self._partitions):
-                self.bounds[partition] = bounds_of(consumer, errors, self._topic, partition)
-            yield from self._read(consumer, errors)
+            with TopicConsumer(self._kafka, self._topic, options=_MEMORY) as consumer:
+                self.bounds = consumer.bounds(range(self._partitions))
+                yield from self._read(consumer)
         except SerdesError:  # is a KafkaException too
             raise
         except KafkaException as error:
             raise self._refused(error) from error
-        finally:
-            consumer.close()
 
-    def _read(self, consumer: Consumer, errors: ClientErrors) -> Iterator[Message]:
-        reader = RangeReader(consumer, errors, self._topic, READ_SECONDS, stable=True)
-        reader.start({partition: windows(*bounds, self._count) for partition, bounds in self.bounds.items()})
+    def _read(self, consumer: TopicConsumer) -> Iterator[Message]:
+        reader = consumer.reader(
+            {partition: windows(*bounds, self._count) for partition, bounds in self.bounds.items()}
+        )
         total = reader.to_go()
         while reader.left:
             yield from reader.take(_BATCH)

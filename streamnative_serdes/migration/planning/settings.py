@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from streamnative_serdes._kafka import Topic
 from streamnative_serdes.errors import ConfigError
 
-from .cluster import Topic
 from .problems import Problem
 
 PREFIX_GROWTH: Final = 5  # bytes: a schema version header is that much larger than Confluent's prefix

@@ -8,15 +8,11 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from confluent_kafka import Consumer
-
-from streamnative_serdes._kafka import BrokerRefusedError, ClientErrors, bounds_of, client, no_producer_ids
+from streamnative_serdes._kafka import BrokerRefusedError, Cluster, Topic, bounds, no_producer_ids
 from streamnative_serdes.errors import SchemaRegistryError
 from streamnative_serdes.migration.route import Route
-from streamnative_serdes.migration.topics import CONSUMER
 from streamnative_serdes.schema_registry import TopicName
 
-from .cluster import Cluster, Topic
 from .problems import Problem, judged, require_none
 from .settings import LENGTH_GROWTH, PREFIX_GROWTH, SourceMessages, for_new_topic, problems_of
 
@@ -207,14 +203,7 @@ def _one_topic(route: Route, source: Topic, target: Topic) -> Iterator[Problem]:
 
 
 def _content(route: Route, topic: Topic) -> Iterator[Problem]:
-    conf = {"group.id": "streamnative-serdes", **route.writing.kafka, **CONSUMER}
-    errors = ClientErrors(conf, topic.name)
-    consumer = client(Consumer, conf, topic.name, errors)
-    try:
-        bounds = [bounds_of(consumer, errors, topic.name, partition) for partition in range(topic.partitions)]
-    finally:
-        consumer.close()
-    count = sum(high - low for low, high in bounds)
+    count = sum(high - low for low, high in bounds(route.writing.kafka, topic.name).values())
     if count:
         yield Problem(
             "not-empty",

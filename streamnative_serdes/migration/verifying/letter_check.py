@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from confluent_kafka import TIMESTAMP_CREATE_TIME, Message
 
+from streamnative_serdes._kafka import bounds, committed_messages
 from streamnative_serdes.errors import FileError, SerdesError
 from streamnative_serdes.migration.copying.dead_letters import TOPIC, DeadLetter, read_file
-from streamnative_serdes.migration.topics import bounds, committed_messages
 
 from .digests import NO_SCHEMA, Content, Value, digest
 

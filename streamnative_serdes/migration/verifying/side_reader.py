@@ -5,20 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from confluent_kafka import Consumer, Message
+from confluent_kafka import Message
 
-from streamnative_serdes._kafka import ClientErrors, OffsetsGoneError, RangeReader, bounds_of, client, partitions_of
+from streamnative_serdes._kafka import OffsetsGoneError, Range, TopicConsumer
 from streamnative_serdes.errors import SerdesError
-from streamnative_serdes.migration.topics import CONSUMER
 
 _CHUNK: Final = 2_000  # messages
 _PATIENCE: Final = 60.0  # seconds without any progress before the end
-# A fetch at the end of a partition delays the first one of the next partition by its wait.
-_FETCHING: Final[Mapping[str, Any]] = {
-    "queued.max.messages.kbytes": 32_768,  # messages fetched ahead
-    "fetch.wait.max.ms": 20,
-}
-_CLUSTER_SECONDS: Final = 10.0
+_MEMORY: Final[Mapping[str, Any]] = {"queued.max.messages.kbytes": 32_768}  # messages fetched ahead
 
 
 class MissingTopicError(SerdesError):
@@ -60,10 +54,9 @@ class SideReader:
     """
 
     def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
-        self._topic, self._errors = topic, ClientErrors(kafka, topic)
-        conf = {"group.id": "streamnative-serdes", **_FETCHING, **kafka, **CONSUMER}
-        self._consumer: Consumer = client(Consumer, conf, topic, self._errors)
-        self.bounds: dict[int, tuple[int, int]] = {}
+        self._topic = topic
+        self._consumer = TopicConsumer(kafka, topic, _PATIENCE, options=_MEMORY)
+        self.bounds: dict[int, Range] = {}
         try:
             self.look()
         except BaseException:
@@ -72,12 +65,11 @@ class SideReader:
 
     def look(self) -> None:
         """Set ``bounds``, again if they are known. Raises as the class does."""
-        partitions = partitions_of(self._consumer, self._errors, self._topic)
-        if not partitions:
+        self.bounds = self._consumer.bounds()
+        if not self.bounds:
             hint = "check the name; if the topic is there, ask for the right to describe and to read it"
             raise MissingTopicError(f"the broker does not have topic {self._topic}", topic=self._topic, hint=hint)
-        self.cluster = self._consumer.cluster_id(_CLUSTER_SECONDS) or ""
-        self.bounds = {number: bounds_of(self._consumer, self._errors, self._topic, number) for number in partitions}
+        self.cluster = self._consumer.cluster()
 
     def __enter__(self) -> SideReader:
         return self
@@ -103,10 +95,8 @@ class SideReader:
         end = min(self.bounds[partition][1], self.bounds[partition][1] if end is None else end)
         if place >= end:
             return
-        reader = RangeReader(self._consumer, self._errors, self._topic, _PATIENCE, stable=True)
-        reader.start({partition: [(place, end)]})
         try:
-            yield from reader.messages(chunk)
+            yield from self._consumer.messages({partition: [(place, end)]}, chunk)
         except OffsetsGoneError as error:
             if error.place >= error.bounds[0]:  # such as in a topic that was recreated meanwhile
                 raise

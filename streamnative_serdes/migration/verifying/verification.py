@@ -17,6 +17,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from confluent_kafka import Message
 
+from streamnative_serdes._kafka import bounds
 from streamnative_serdes.errors import ConfigError, SerdesError
 from streamnative_serdes.migration.copying.dead_letters import SUFFIX, DeadLetter
 from streamnative_serdes.migration.copying.identity import ChangedTopicError, require_known
@@ -24,7 +25,6 @@ from streamnative_serdes.migration.copying.messages import Rules
 from streamnative_serdes.migration.copying.progress import Progress, ProgressTopic
 from streamnative_serdes.migration.framing import BadMessageError
 from streamnative_serdes.migration.state import State
-from streamnative_serdes.migration.topics import bounds
 
 from .comparing import Comparison, Counts
 from .comparing import Rules as ComparisonRules

@@ -17,8 +17,8 @@ from confluent_stand_in import ConfluentStandIn
 from kop_server import Kop
 from migrations import VERSIONS, Gauge, Sent, Sides, create, expected, messages, new_name, register
 
+from streamnative_serdes._kafka import bounds, committed_messages
 from streamnative_serdes.migration.copying.messages import PLACE
-from streamnative_serdes.migration.topics import bounds, committed_messages
 
 SECONDS = 60.0
 COUNT = 600

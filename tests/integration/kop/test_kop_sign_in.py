@@ -11,9 +11,9 @@ from kop_server import Kop
 from migrations import new_name
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes._kafka import Cluster
 from streamnative_serdes.errors import AuthenticationError, AuthorizationError
 from streamnative_serdes.integrations.kop import sasl_settings
-from streamnative_serdes.migration.planning.cluster import Cluster
 from streamnative_serdes.migration.route import Route, Side
 
 SECONDS = 30.0
