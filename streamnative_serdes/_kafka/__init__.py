@@ -24,8 +24,9 @@ from .consuming import (
     has_messages,
     place_of,
 )
+from .producing import RefusedMessageError, Sender, own_errors
 from .topics import Cluster, Range, Topic, bounds_of, metadata
-from .transactions import idempotence, no_producer_ids, require_producer_ids
+from .transactions import idempotence, is_fenced, is_unsupported, no_producer_ids, require_producer_ids, until_done
 
 __all__ = [
     "ASSIGNED",
@@ -37,6 +38,8 @@ __all__ = [
     "OffsetsGoneError",
     "Range",
     "RangeReader",
+    "RefusedMessageError",
+    "Sender",
     "StalledError",
     "Topic",
     "TopicConsumer",
@@ -48,12 +51,16 @@ __all__ = [
     "has_messages",
     "hint_for",
     "idempotence",
+    "is_fenced",
+    "is_unsupported",
     "is_waiting",
     "metadata",
     "no_producer_ids",
+    "own_errors",
     "patient",
     "place_of",
     "require_options",
     "require_producer_ids",
+    "until_done",
     "within",
 ]

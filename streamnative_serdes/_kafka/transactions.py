@@ -1,8 +1,9 @@
-"""Producer ids: brokers give them to idempotent and transactional producers, and a KoP as it is delivered does not.
+"""Transactions: whether the brokers have them, their errors, and their steps.
 
-KoP needs a transaction coordinator for them (``kafkaTransactionCoordinatorEnabled``, off by default), and never answers
-without one. A producer that waits for an id delivers nothing and reports nothing, so the brokers are asked beforehand:
-the client's statistics tell whether an idempotent producer has its id, before anything is sent.
+Brokers give producer ids to idempotent and transactional producers. A KoP does only with a transaction coordinator
+(``kafkaTransactionCoordinatorEnabled``, off by default), and never answers without one. A producer that waits for an id
+delivers nothing and reports nothing, so the brokers are asked beforehand: the client's statistics tell whether an
+idempotent producer has its id, before anything is sent.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import json
 import math
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import KafkaException, Producer
 
@@ -21,7 +22,13 @@ from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError
 
 from .clients import ClientErrors, ask, client
+from .producing import own_errors
 
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError
+
+_FENCED: Final = ("_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH")
+_UNSUPPORTED: Final = ("_UNSUPPORTED_FEATURE", "UNSUPPORTED_VERSION", "_NOT_IMPLEMENTED")
 IDEMPOTENCE: Final = "enable.idempotence"
 _ON: Final = ("true", "t", "1")  # as the client reads it
 _SECONDS: Final = 10.0  # Kafka's brokers take a fraction of one
@@ -116,3 +123,30 @@ def _asked(kafka: Mapping[str, Any], topic: str) -> str | None:
     except KafkaException as error:  # such as for a missing right
         return f"the brokers give no producer ids: {error.args[0].str()}"
     return None
+
+
+def is_fenced(fault: KafkaError) -> bool:
+    """Whether the error says that another producer has begun with the same ``transactional.id``."""
+    return fault.name() in _FENCED or (fault.fatal() and "fenced" in fault.str())
+
+
+def is_unsupported(fault: KafkaError) -> bool:
+    """Whether the error says that the brokers have no transactions."""
+    return fault.name() in _UNSUPPORTED
+
+
+def until_done(step: Callable[[], object], gives_up: Callable[[], bool]) -> None:
+    """Repeat a step of a transaction, which goes on where it was, while the client says that it may be repeated.
+
+    Raises:
+        KafkaException: it may not, or ``gives_up`` says so.
+    """
+    while True:
+        try:
+            with own_errors():
+                step()
+        except KafkaException as error:
+            if not error.args[0].retriable() or gives_up():
+                raise
+        else:
+            return

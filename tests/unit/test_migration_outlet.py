@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from streamnative_serdes._kafka import producing
 from streamnative_serdes.migration.copying import outlet
 from streamnative_serdes.migration.copying.outlet import Outlet
 
@@ -26,7 +27,7 @@ def test_only_without_transactions_each_copy_has_a_report(
 ) -> None:
     """With transactions, the commit says that a message is missing."""
     producer = Producer()
-    monkeypatch.setattr(outlet, "client", lambda *_: producer)
+    monkeypatch.setattr(producing, "client", lambda *_: producer)
     monkeypatch.setattr(outlet, "no_producer_ids", lambda *_: None)
     monkeypatch.setattr(outlet, "idempotence", lambda *_: {})
     monkeypatch.setattr(Outlet, "_init_transactions", lambda _: None)

@@ -12,9 +12,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import uuid4
 
-from confluent_kafka import KafkaException, Message, Producer
+from confluent_kafka import KafkaException, Message
 
-from streamnative_serdes._kafka import BrokerRefusedError, BrokerUnavailableError, ClientErrors, Cluster, client
+from streamnative_serdes._kafka import (
+    BrokerRefusedError,
+    BrokerUnavailableError,
+    Cluster,
+    RefusedMessageError,
+    Sender,
+)
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration.framing import Headers
@@ -23,7 +29,6 @@ from streamnative_serdes.migration.route import Route
 from .sampling import Sample
 
 _DELIVERY_SECONDS: Final = 10.0
-_STEP_SECONDS: Final = 0.1
 _DELETION_SECONDS: Final = 10.0
 _VISIBLE_SECONDS: Final = 10.0  # until a transaction that was committed can be read
 _PAST: Final = 60_000  # milliseconds; a broker that sets the time itself sets a later one
@@ -137,7 +142,6 @@ class _Sender:
 
     def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
         self._kafka, self._topic = kafka, topic
-        self._errors = ClientErrors(kafka, topic)
         self._sent_at = int(time.time() * 1000) - _PAST
 
     def reasons(self) -> dict[str, str]:
@@ -147,12 +151,10 @@ class _Sender:
             BrokerUnavailableError: no broker answers.
             BrokerRefusedError: the topic cannot be read.
         """
-        own = {name: option for name, option in self._kafka.items() if name not in _OF_OTHERS}
-        conf = {**own, "message.timeout.ms": int(_DELIVERY_SECONDS * 1000), "acks": "all"}
-        producer = client(Producer, conf, self._topic, self._errors)
+        sender = _sender(self._kafka, self._topic, {"acks": "all"})
         found = {}
         for name, case in CASES.items():
-            refusal = self._refusal(producer, name, case)
+            refusal = self._refusal(sender, name, case)
             if refusal is not None:
                 found[name] = refusal
         if found.keys() == CASES.keys():
@@ -168,24 +170,17 @@ class _Sender:
                 found[name] = difference
         return {**found, **self._times(read)}
 
-    def _refusal(self, producer: Producer, name: str, case: Case) -> str | None:
-        outcome: list[Any] = []
+    def _refusal(self, sender: Sender, name: str, case: Case) -> str | None:
+        headers = [(_LABEL, name.encode()), *case.headers]
         try:
-            producer.produce(
-                self._topic,
-                case.value,
-                case.key,
-                headers=[(_LABEL, name.encode()), *case.headers],
-                timestamp=self._sent_at,
-                on_delivery=lambda error, _: outcome.append(error),
-            )
+            sender.send(self._topic, value=case.value, key=case.key, headers=headers, timestamp=self._sent_at)
+            sender.flush()
+        except BrokerUnavailableError:
+            sender.discard()
+            raise
         except KafkaException as error:
-            return f"refused: {error.args[0].str()}"
-        _wait(producer)
-        if not outcome:
-            producer.purge()
-            raise self._errors.error(_DELIVERY_SECONDS)
-        return None if outcome[0] is None else f"refused: {outcome[0].str()}"
+            return _refused(error)
+        return None
 
     def _times(self, read: Mapping[str, Message]) -> dict[str, str]:
         found = next((message.timestamp()[1] for message in read.values()), None)
@@ -208,39 +203,33 @@ def _difference(case: Case, message: Message | None) -> str | None:
 
 def _transactions(kafka: Mapping[str, Any], topic: str) -> str | None:
     """Why transactions cannot be used; None if they can."""
-    own = {name: option for name, option in kafka.items() if name not in _OF_OTHERS}
-    milliseconds = int(_DELIVERY_SECONDS * 1000)
-    conf = {
-        **own,
-        "transactional.id": topic,
-        "transaction.timeout.ms": milliseconds,
-        "message.timeout.ms": milliseconds,
-    }
-    producer = client(Producer, conf, topic)
+    more = {"transactional.id": topic, "transaction.timeout.ms": int(_DELIVERY_SECONDS * 1000)}
+    sender = _sender(kafka, topic, more)
+    producer = sender.client
     try:
         producer.init_transactions(_DELIVERY_SECONDS)
         for label in ("committed", "aborted", "committed again"):
             producer.begin_transaction()
-            producer.produce(topic, _VALUE, _KEY, headers=[(_LABEL, label.encode())])
-            _wait(producer)
+            sender.send(topic, value=_VALUE, key=_KEY, headers=[(_LABEL, label.encode())])
+            sender.flush()
             end = producer.abort_transaction if label == "aborted" else producer.commit_transaction
             end(_DELIVERY_SECONDS)
     except KafkaException as error:
-        producer.purge()
-        return f"refused: {error.args[0].str()}"
+        sender.discard()
+        return _refused(error)
     return _hidden(kafka, topic)
 
 
-def _wait(producer: Producer) -> None:
-    """Wait until all messages are confirmed or refused."""
-    until = time.monotonic() + _DELIVERY_SECONDS + 1
-    while len(producer) and time.monotonic() < until:
-        try:
-            producer.poll(_STEP_SECONDS)
-        except SystemError as lost:
-            # Ctrl-C inside a callback: confluent-kafka 2.16 loses the exception, "returned NULL without setting an
-            # exception". The callbacks themselves do not raise.
-            raise KeyboardInterrupt from lost
+def _sender(kafka: Mapping[str, Any], topic: str, more: Mapping[str, Any]) -> Sender:
+    own = {name: option for name, option in kafka.items() if name not in _OF_OTHERS}
+    conf = {**own, "message.timeout.ms": int(_DELIVERY_SECONDS * 1000), **more}
+    return Sender(conf, topic, _DELIVERY_SECONDS + 1)
+
+
+def _refused(error: KafkaException) -> str:
+    if isinstance(error, RefusedMessageError):
+        return f"refused: {error.fault.str()}"
+    return f"refused: {error.message if isinstance(error, SerdesError) else error.args[0].str()}"
 
 
 def _hidden(kafka: Mapping[str, Any], topic: str) -> str | None:

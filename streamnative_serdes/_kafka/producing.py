@@ -1,0 +1,150 @@
+"""Producing: a producer whose queue is bounded, and what became of its messages."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from confluent_kafka import KafkaException, Producer
+
+from .clients import BrokerRefusedError, ClientErrors, client, hint_for
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError, Message
+
+_STEP_SECONDS: Final = 0.5  # so often Ctrl-C is noticed
+_CLOSE_SECONDS: Final = 5.0
+
+
+class RefusedMessageError(BrokerRefusedError):
+    """A message was not delivered: the broker refused it, or the client gave up.
+
+    Args:
+        fault: the client's error.
+        refused: the message.
+        topic: of the sender.
+    """
+
+    def __init__(self, fault: KafkaError, refused: Message, topic: str) -> None:
+        super().__init__(f"the broker refused a message: {fault.str()}", topic=topic, hint=hint_for(fault))
+        self.fault, self.refused = fault, refused
+
+
+class Sender:
+    """Sends messages: waits while the client's queue is full, and until all of them are delivered.
+
+    Args:
+        conf: the client's configuration.
+        topic: for errors.
+        patience: seconds without any report of a message, after which no broker is there.
+
+    Attributes:
+        client: the producer; give it ``note`` as ``on_delivery``.
+        errors: its connection errors.
+        delivered: the last message that was delivered, by topic and partition.
+        counts: how many were, since the beginning.
+
+    Raises:
+        ConfigError: the client refuses its configuration.
+    """
+
+    def __init__(self, conf: Mapping[str, Any], topic: str, patience: float) -> None:
+        self._topic, self._patience = topic, patience
+        self.errors = ClientErrors(conf, topic)
+        self.client: Producer = client(Producer, dict(conf), topic, self.errors)
+        self.delivered: dict[tuple[Any, Any], Message] = {}
+        self.counts: Counter[tuple[Any, Any]] = Counter()
+        # Errors are never keys: confluent-kafka cannot make a hash of the error with code -1, and drops what a callback
+        # raises for a failed message. Nor is this a method: that would be a reference cycle with the producer.
+        delivered, counts = self.delivered, self.counts
+        refused: list[tuple[KafkaError, Message]] = []
+
+        def note(error: KafkaError | None, message: Message) -> None:
+            if error is not None:
+                refused.append((error, message))
+                return
+            place = message.topic(), message.partition()
+            delivered[place] = message
+            counts[place] += 1
+
+        self.note, self._refused = note, refused
+
+    def send(self, topic: str, **message: Any) -> None:
+        """Send a message, with the arguments of the client's ``produce``.
+
+        Raises:
+            RefusedMessageError: an earlier message was not delivered.
+            BrokerUnavailableError: the queue is full, and nothing is reported any more.
+            KafkaException: the client refuses the message.
+        """
+        while True:
+            self.require_delivered()
+            try:
+                self.client.produce(topic, on_delivery=self.note, **message)
+            except BufferError:
+                self.make_room()
+            else:
+                self.serve()
+                return
+
+    def serve(self, seconds: float = 0.0) -> None:
+        """Let the client report. Raises KafkaException if it cannot go on."""
+        with own_errors():
+            self.client.poll(seconds)
+
+    def make_room(self) -> None:
+        """Wait until there are fewer messages in the queue.
+
+        Raises:
+            BrokerUnavailableError: nothing is reported any more.
+            KafkaException: the client cannot go on.
+        """
+        self._wait(self.client.poll)
+
+    def flush(self) -> None:
+        """Wait until all messages are delivered. Raises as :meth:`make_room` and :meth:`require_delivered` do."""
+        while len(self.client):
+            self._wait(self.client.flush)
+        self.require_delivered()
+
+    def _wait(self, step: Callable[[float], object]) -> None:
+        left, since = len(self.client), time.monotonic()
+        while left and len(self.client) >= left:
+            with own_errors():
+                step(_STEP_SECONDS)
+            if len(self.client) >= left and self.errors.gives_up(since, self._patience):
+                raise self.errors.error(self._patience)
+
+    def require_delivered(self) -> None:
+        """Raises RefusedMessageError for the first message that was not delivered, once."""
+        if self._refused:
+            (fault, message), self._refused[:] = self._refused[0], ()
+            raise RefusedMessageError(fault, message, self._topic)
+
+    def discard(self) -> None:
+        """Drop the messages that are in the queue, so that closing does not wait for them."""
+        # A producer that was fenced says so again, perhaps as a SystemError.
+        with suppress(KafkaException, SystemError):
+            self.client.purge()
+            self.client.flush(_CLOSE_SECONDS)
+
+
+@contextmanager
+def own_errors() -> Iterator[None]:
+    """Raise what the client meant by a SystemError: its own error, or Ctrl-C.
+
+    After a fatal error it calls callbacks although it has raised; and confluent-kafka 2.16 loses the exception of a
+    Ctrl-C inside a callback ("returned NULL without setting an exception"). The callbacks themselves do not raise.
+    """
+    try:
+        yield
+    except SystemError as error:
+        cause = error.__cause__
+        if isinstance(cause, KafkaException):
+            raise cause from None
+        if cause is None:
+            raise KeyboardInterrupt from error
+        raise
