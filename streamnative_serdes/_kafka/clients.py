@@ -39,7 +39,11 @@ _AGAIN_SECONDS: Final = 5.0  # timeout while a run waits
 ANSWER_SECONDS: Final = 20.0  # timeout for other brokers: they may be restarting
 _GRACE_SECONDS: Final = 1.0  # in which a client can say itself that a request has timed out
 _CRITICAL: Final = 2  # syslog level: turns off errors in the client's own log
-_PRODUCER_IDS: Final = ("enable.idempotence", "transactional.id")
+# What an AdminClient has no use for, and warns of; and it is a producer, which would ask for a producer id.
+_NOT_FOR_ADMIN: Final = (
+    *("enable.idempotence", "transactional.id", "enable.auto.", "enable.partition.eof", "isolation.level", "group.id"),
+    *("check.crcs", "fetch.", "queued.", "max.partition.", "auto.offset."),
+)
 _OWN_LOG: Final = ("log_level", "debug", "logger")
 _BROKERS: Final = ("bootstrap.servers", "metadata.broker.list")
 # Error codes of a client that cannot reach any broker.
@@ -201,8 +205,8 @@ def client(
         ConfigError: the client refuses the configuration, or would end this process because of it.
     """
     _refuse_fatal(conf, topic)
-    if getattr(kind, "__name__", "") == "AdminClient":  # it is a producer, and would ask for a producer id
-        conf = {name: value for name, value in conf.items() if name not in _PRODUCER_IDS}
+    if getattr(kind, "__name__", "") == "AdminClient":
+        conf = {name: value for name, value in conf.items() if not name.startswith(_NOT_FOR_ADMIN)}
     quiet = {} if any(name in conf for name in _OWN_LOG) else {"log_level": _CRITICAL}
     try:
         return kind({**conf, **quiet, "error_cb": errors or ClientErrors(conf, topic)})

@@ -30,16 +30,18 @@ def test_other_groups_are_the_clients_affair(group: Any) -> None:
     client(Consumer, {"bootstrap.servers": "127.0.0.1:1", "group.id": group}, "t").close()
 
 
-def test_an_admin_asks_for_no_producer_id() -> None:
-    """As a KoP without transaction coordinator would close its connection for it."""
+def test_an_admin_connects_as_the_others_do_and_asks_for_no_producer_id() -> None:
+    """A KoP without transaction coordinator would close its connection for it."""
     seen: list[dict[str, Any]] = []
 
     class AdminClient:
         def __init__(self, conf: dict[str, Any]) -> None:
             seen.append(conf)
 
-    client(AdminClient, {"bootstrap.servers": "x:1", "enable.idempotence": True, "transactional.id": "x"}, "t")
-    assert not {"enable.idempotence", "transactional.id"} & seen[0].keys()
+    ids = {"enable.idempotence": True, "transactional.id": "x"}
+    connecting = {"enable.ssl.certificate.verification": False, "enable.sasl.oauthbearer.unsecure.jwt": True}
+    client(AdminClient, {"bootstrap.servers": "x:1", **ids, **connecting, "enable.auto.commit": False}, "t")
+    assert seen[0].keys() - {"bootstrap.servers", "log_level", "error_cb"} == connecting.keys()
 
 
 def test_every_client_of_the_package_is_created_in_that_place() -> None:

@@ -27,8 +27,6 @@ HIDDEN_HINT: Final = "if the topic exists, the ACLs of the cluster do not let th
 _INTERNAL: Final = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
 _NO_LEADER: Final = ("_NOENT", "_UNKNOWN_PARTITION")
 _LEADER_SECONDS: Final = 0.1  # between two questions
-# Options that an AdminClient does not have; it warns of them.
-_NOT_FOR_ADMIN: Final = ("isolation.level", "check.crcs", "group.id", "enable.", "fetch.", "queued.", "max.partition.")
 
 
 class Brokers:
@@ -152,8 +150,7 @@ class Brokers:
         if self._admin is None:
             from confluent_kafka.admin import AdminClient
 
-            conf = {name: value for name, value in self._kafka.items() if not name.startswith(_NOT_FOR_ADMIN)}
-            self._admin = client(AdminClient, conf, self._shown, self._errors)
+            self._admin = client(AdminClient, dict(self._kafka), self._shown, self._errors)
         return ask(self._admin, self._errors, partial(question, self._admin))
 
 
