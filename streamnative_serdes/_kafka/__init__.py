@@ -25,11 +25,13 @@ from .consuming import (
     place_of,
 )
 from .producing import RefusedMessageError, Sender, own_errors
-from .topics import Cluster, Range, Topic, bounds_of, metadata
+from .topics import EARLIEST, LATEST, Cluster, Range, Topic, bounds_of, metadata, offsets
 from .transactions import idempotence, is_fenced, is_unsupported, no_producer_ids, require_producer_ids, until_done
 
 __all__ = [
     "ASSIGNED",
+    "EARLIEST",
+    "LATEST",
     "PATIENCE",
     "BrokerRefusedError",
     "BrokerUnavailableError",
@@ -56,6 +58,7 @@ __all__ = [
     "is_waiting",
     "metadata",
     "no_producer_ids",
+    "offsets",
     "own_errors",
     "patient",
     "place_of",

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
+import confluent_kafka.admin
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AdminClient,
     ConfigResource,
@@ -20,7 +21,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from streamnative_serdes._log import logger
-from streamnative_serdes.errors import SchemaRegistryError, SerdesError
+from streamnative_serdes.errors import ConfigError, SchemaRegistryError, SerdesError
 
 from .clients import BrokerRefusedError, ClientErrors, ask, client, require_options, within
 
@@ -28,9 +29,14 @@ if TYPE_CHECKING:
     from confluent_kafka import Consumer, Producer
 
 Range: TypeAlias = tuple[int, int]  # the first offset, and the one after the last
+Place: TypeAlias = tuple[str, int]  # a topic and the number of one of its partitions
+EARLIEST: Final = -2
+LATEST: Final = -1
 
 _NEW_SECONDS: Final = 30.0  # until a new topic has leaders
 _NEW: Final = ("NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_PART")
+_NO_LEADER: Final = ("_NOENT", "_UNKNOWN_PARTITION")
+_LEADER_SECONDS: Final = 0.1  # between two questions
 _READY_SECONDS: Final = 30.0  # until all partitions of a new topic have a leader
 _SIXTEEN_BYTES: Final = re.compile(r"[A-Za-z0-9_-]{21}[AQgw]")
 _MISSING: Final = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.UNKNOWN_TOPIC_ID)
@@ -45,6 +51,51 @@ _INHERITED: Final[Mapping[str, tuple[tuple[str, int], ...]]] = {
     "retention.bytes": (("log.retention.bytes", 1),),
     "retention.ms": (("log.retention.ms", 1), ("log.retention.minutes", 60_000), ("log.retention.hours", 3_600_000)),
 }
+
+
+def offsets(
+    admin: AdminClient, errors: ClientErrors, wanted: Mapping[Place, int], *, committed: bool
+) -> dict[Place, int]:
+    """Offsets of any number of partitions: one request to each broker that leads some of them.
+
+    Args:
+        admin: the client.
+        errors: collects its connection errors.
+        wanted: by partition, EARLIEST, LATEST, or a time in milliseconds since 1970: the offset of the first message
+            from then on, -1 if there is none.
+        committed: of those who read committed messages only; LATEST is the first open transaction then.
+
+    Raises:
+        BrokerUnavailableError: no broker answers.
+        KafkaException: the broker refuses.
+    """
+    asked = {TopicPartition(*place): _spec(number) for place, number in wanted.items()}
+    from confluent_kafka import IsolationLevel
+
+    level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+
+    def question(seconds: float) -> dict[Place, int]:
+        until = time.monotonic() + seconds
+        while True:
+            try:
+                answers = admin.list_offsets(asked, isolation_level=level, request_timeout=seconds)
+                return {(at.topic, at.partition): int(within(one, seconds).offset) for at, one in answers.items()}
+            except KafkaException as error:  # the client knows no leader of a partition that was just added
+                if error.args[0].name() not in _NO_LEADER or time.monotonic() >= until:
+                    raise
+            time.sleep(_LEADER_SECONDS)
+            admin.list_topics(timeout=seconds)  # the client forgets what it knew of the leaders
+
+    return ask(admin, errors, question)
+
+
+def _spec(number: int) -> Any:
+    spec: Any = getattr(confluent_kafka.admin, "OffsetSpec", None)
+    if spec is None:
+        raise ConfigError("the data source needs confluent-kafka 2.3 or later", hint="pip install -U confluent-kafka")
+    if number == EARLIEST:
+        return spec.earliest()
+    return spec.latest() if number == LATEST else spec.for_timestamp(number)
 
 
 class PulsarAdmin(Protocol):
@@ -292,7 +343,7 @@ class Cluster:
     def operations(self, name: str, seconds: float) -> frozenset[str]:
         """What the user may do with a topic, as ``WRITE``; empty if the broker does not say so within ``seconds``."""
         asked = self._admin.describe_topics(
-            TopicCollection([name]), include_authorized_operations=True, request_timeout=seconds
+            _collection(name), include_authorized_operations=True, request_timeout=seconds
         )
         try:
             found = within(asked[name], seconds).authorized_operations
@@ -322,7 +373,7 @@ class Cluster:
                 f"describe topic {name}",
                 "DESCRIBE on the topic",
                 lambda seconds: within(
-                    self._admin.describe_topics(TopicCollection([name]), request_timeout=seconds)[name], seconds
+                    self._admin.describe_topics(_collection(name), request_timeout=seconds)[name], seconds
                 ),
             )
         except BrokerRefusedError as error:
@@ -349,6 +400,12 @@ class Cluster:
             raise
         except KafkaException as error:
             raise _refused(doing, right, self._errors.topic, error) from error
+
+
+def _collection(name: str) -> Any:
+    from confluent_kafka import TopicCollection  # since 2.3; all else here is older
+
+    return TopicCollection([name])
 
 
 def _id(described: Any) -> str | None:

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from streamnative_serdes._kafka import BrokerUnavailableError, ClientErrors, ask, is_waiting, patient
+from streamnative_serdes._kafka import (
+    EARLIEST,
+    LATEST,
+    BrokerUnavailableError,
+    ClientErrors,
+    ask,
+    is_waiting,
+    offsets,
+    patient,
+)
 from streamnative_serdes._kafka import clients as module
 
 ELECTING = [KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_CONTROLLER]
@@ -106,6 +117,35 @@ def test_the_ten_latest_distinct_errors_are_kept() -> None:
     assert str(errors) == "; ".join(f"error {number}" for number in range(10))
     errors(KafkaError(KafkaError._TRANSPORT, "error 10"))
     assert str(errors) == "; ".join(f"error {number}" for number in range(1, 11))
+
+
+class Admin(Client):
+    """Knows no leader of a partition until it is asked for the topics."""
+
+    def __init__(self, code: int) -> None:
+        self.code: int | None = code
+
+    def list_topics(self, **_: Any) -> None:
+        self.code = None
+
+    def list_offsets(self, asked: Any, **_: Any) -> Any:
+        found: Future[Any] = Future()
+        if self.code is None:
+            found.set_result(SimpleNamespace(offset=7))
+        else:
+            found.set_exception(KafkaException(KafkaError(self.code)))
+        return dict.fromkeys(asked, found)
+
+
+def test_offsets_of_a_partition_that_was_just_added_are_asked_for_again() -> None:
+    errors: Any = ClientErrors({"bootstrap.servers": "questions:4"}, "t")
+    wanted = {("t", 0): LATEST, ("t", 1): EARLIEST, ("u", 0): 1_700_000_000_000}
+    for code in (KafkaError._NOENT, KafkaError._UNKNOWN_PARTITION):
+        admin: Any = Admin(code)
+        assert offsets(admin, errors, wanted, committed=True) == dict.fromkeys(wanted, 7)
+    refusing: Any = Admin(KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    with pytest.raises(KafkaException):
+        offsets(refusing, errors, wanted, committed=False)
 
 
 def test_other_refusals_are_not_repeated() -> None:

@@ -9,9 +9,10 @@ import pytest
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
 
 from streamnative_serdes import ConfigError
+from streamnative_serdes._kafka import EARLIEST, LATEST
 from streamnative_serdes.spark.datasource.given import names
 from streamnative_serdes.spark.datasource.given.options import Options
-from streamnative_serdes.spark.datasource.offsets.bounds import EARLIEST, LATEST, Topics, end_of, refuse_ends, start_of
+from streamnative_serdes.spark.datasource.offsets.bounds import Topics, end_of, refuse_ends, start_of
 from streamnative_serdes.spark.datasource.reading.columns import plan
 from streamnative_serdes.spark.datasource.source import Source
 

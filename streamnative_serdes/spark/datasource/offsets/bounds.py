@@ -11,13 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
+from streamnative_serdes._kafka import EARLIEST, LATEST
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.spark.datasource.given.names import ENDS, STARTS, STRATEGIES
 from streamnative_serdes.spark.datasource.given.options import Options
 
 Place: TypeAlias = tuple[str, int]  # a topic and the number of one of its partitions
-EARLIEST: Final = -2
-LATEST: Final = -1
 _WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
 _MOST: Final = 2**63 - 1
 

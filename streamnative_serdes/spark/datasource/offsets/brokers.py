@@ -6,27 +6,22 @@ some of the partitions.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
-from streamnative_serdes._kafka import ClientErrors, ask, client, within
+from streamnative_serdes._kafka import EARLIEST, LATEST, ClientErrors, client, metadata, offsets
 from streamnative_serdes._nearest import did_you_mean
 from streamnative_serdes.errors import ConfigError
 
-from .bounds import EARLIEST, LATEST, Bound, Place, Topics
+from .bounds import Bound, Place, Topics
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
-_Answer = TypeVar("_Answer")
 HIDDEN_HINT: Final = "if the topic exists, the ACLs of the cluster do not let this user DESCRIBE it"
 # What Kafka's own clients leave out of lists of topics.
 _INTERNAL: Final = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
-_NO_LEADER: Final = ("_NOENT", "_UNKNOWN_PARTITION")
-_LEADER_SECONDS: Final = 0.1  # between two questions
 
 
 class Brokers:
@@ -91,7 +86,7 @@ class Brokers:
         Topics are not asked for by name: some brokers create a topic then.
         """
         self.calls["topics"] += 1
-        listed = self._ask(lambda admin, seconds: admin.list_topics(timeout=seconds))
+        listed = metadata(self._client(), self._errors)
         return {
             name: len(found.partitions)
             for name, found in listed.topics.items()
@@ -133,51 +128,16 @@ class Brokers:
     def _offsets(self, wanted: Mapping[Place, int]) -> dict[Place, int]:
         if not wanted:
             return {}
-        from confluent_kafka import IsolationLevel, TopicPartition
-
         self.calls["offsets"] += 1
-        asked = {TopicPartition(*place): _spec(number) for place, number in wanted.items()}
         committed = self._kafka.get("isolation.level") == "read_committed"
-        level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+        return offsets(self._client(), self._errors, wanted, committed=committed)
 
-        def question(admin: AdminClient, seconds: float) -> dict[Place, int]:
-            answers = admin.list_offsets(asked, isolation_level=level, request_timeout=seconds)
-            return {(each.topic, each.partition): int(within(found, seconds).offset) for each, found in answers.items()}
-
-        return self._ask(partial(_with_leaders, question))
-
-    def _ask(self, question: Callable[[AdminClient, float], _Answer]) -> _Answer:
+    def _client(self) -> AdminClient:
         if self._admin is None:
             from confluent_kafka.admin import AdminClient
 
             self._admin = client(AdminClient, dict(self._kafka), self._shown, self._errors)
-        return ask(self._admin, self._errors, partial(question, self._admin))
-
-
-def _with_leaders(question: Callable[[AdminClient, float], _Answer], admin: AdminClient, seconds: float) -> _Answer:
-    """Repeat ``question`` while the client knows no leader of a partition, as just after the partition was added."""
-    from confluent_kafka import KafkaException
-
-    until = time.monotonic() + seconds
-    while True:
-        try:
-            return question(admin, seconds)
-        except KafkaException as error:
-            if error.args[0].name() not in _NO_LEADER or time.monotonic() >= until:
-                raise
-        time.sleep(_LEADER_SECONDS)
-        admin.list_topics(timeout=seconds)  # the client forgets what it knew of the leaders
-
-
-def _spec(number: int) -> Any:
-    from confluent_kafka import admin
-
-    spec: Any = getattr(admin, "OffsetSpec", None)
-    if spec is None:
-        raise ConfigError("the data source needs confluent-kafka 2.3 or later", hint="pip install -U confluent-kafka")
-    if number == EARLIEST:
-        return spec.earliest()
-    return spec.latest() if number == LATEST else spec.for_timestamp(number)
+        return self._admin
 
 
 def _for_all(option: str, given: Mapping[Place, int], places: list[Place]) -> dict[Place, int]:
