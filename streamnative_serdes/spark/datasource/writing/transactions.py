@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from streamnative_serdes._kafka import ClientErrors, client, no_producer_ids
+from streamnative_serdes._kafka import ClientErrors, client, is_fenced, is_unsupported, no_producer_ids, until_done
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError, SerdesError
 from streamnative_serdes.spark.outbox import Outbox
@@ -48,14 +48,7 @@ _CONNECT_SECONDS: Final = 5.0
 _ANSWER_SECONDS: Final = 60.0
 _LOOK_SECONDS: Final = 5.0  # between two looks at why there is no answer
 _MOST_SECONDS: Final = 2_000_000.0  # for the client's own limit, which is the transaction's
-_FENCED: Final = (
-    "_FENCED",
-    "PRODUCER_FENCED",
-    "INVALID_PRODUCER_EPOCH",
-    "INVALID_TXN_STATE",
-    "INVALID_PRODUCER_ID_MAPPING",
-)
-_UNSUPPORTED: Final = ("_UNSUPPORTED_FEATURE", "UNSUPPORTED_VERSION", "_NOT_IMPLEMENTED")
+_EXPIRED: Final = ("INVALID_TXN_STATE", "INVALID_PRODUCER_ID_MAPPING")
 _UNAUTHORIZED: Final = ("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED")
 _RIGHTS: Final = (
     f"the user needs WRITE and DESCRIBE on transactional ids, and READ on groups, that begin with {PREFIX}."
@@ -216,7 +209,7 @@ class Transaction:
         except SerdesError:  # which confluent-kafka's base class makes a KafkaException
             raise
         except KafkaException as error:
-            if error.args[0].name() in _FENCED or error.args[0].fatal():
+            if _is_lost(error.args[0]):
                 self._open = False  # it is not ours any more
             raise self._error(what, error) from error
 
@@ -231,12 +224,12 @@ class Transaction:
             )
         if fault.name() in _UNAUTHORIZED:
             return TransactionError(text, topic=self._topic, hint=_RIGHTS)
-        if fault.name() in _UNSUPPORTED:
+        if is_unsupported(fault):
             hint = "use delivery=at-least-once with dedupHeaders=true"
             return TransactionError(
                 f"the broker does not support transactions: {fault.str()}", topic=self._topic, hint=hint
             )
-        if fault.name() not in _FENCED and not fault.fatal():
+        if not _is_lost(fault):
             return TransactionError(text, topic=self._topic)
         seconds = time.monotonic() - self._began
         late = f"it took {seconds:.0f} s: kafka.{_TIMEOUT} ({self._limit * 1000:.0f}) must exceed the longest task"
@@ -409,15 +402,10 @@ _PRODUCERS_ONLY: Final = frozenset(
 )
 
 
-def _until_done(step: Callable[[], object]) -> None:
-    """Repeat a step of a transaction while the client says that it may be repeated."""
-    from confluent_kafka import KafkaException
+def _is_lost(fault: KafkaError) -> bool:
+    return is_fenced(fault) or fault.fatal() or fault.name() in _EXPIRED
 
+
+def _until_done(step: Callable[[], object]) -> None:
     deadline = time.monotonic() + _ANSWER_SECONDS
-    while True:
-        try:
-            step()
-            return
-        except KafkaException as error:
-            if not error.args[0].retriable() or time.monotonic() > deadline:
-                raise
+    until_done(step, lambda: time.monotonic() > deadline)
