@@ -9,7 +9,9 @@ from .clients import (
     client,
     hint_for,
     is_waiting,
+    own_errors,
     patient,
+    repeated,
     require_options,
     within,
 )
@@ -24,7 +26,7 @@ from .consuming import (
     has_messages,
     place_of,
 )
-from .producing import RefusedMessageError, Sender, own_errors
+from .producing import RefusedMessageError, Sender
 from .topics import EARLIEST, LATEST, Cluster, Range, Topic, bounds_of, metadata, offsets
 from .transactions import idempotence, is_fenced, is_unsupported, no_producer_ids, require_producer_ids, until_done
 
@@ -62,6 +64,7 @@ __all__ = [
     "own_errors",
     "patient",
     "place_of",
+    "repeated",
     "require_options",
     "require_producer_ids",
     "until_done",

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
@@ -228,6 +229,33 @@ def _refuse_fatal(conf: Mapping[str, Any], topic: str) -> None:
         )
 
 
+@contextmanager
+def own_errors(meaning: Callable[[KafkaException], Exception] = lambda error: error) -> Iterator[None]:
+    """Raise the client's errors as what they mean; ours, which confluent-kafka's base class makes its own, stay.
+
+    A SystemError is one, too: after a fatal error the client calls callbacks although it has raised; and
+    confluent-kafka 2.16 loses the exception of a Ctrl-C inside a callback ("returned NULL without setting an
+    exception"). The callbacks themselves do not raise.
+
+    Args:
+        meaning: makes an error of ours from one of the client; itself by default.
+    """
+    try:
+        yield
+    except SerdesError:
+        raise
+    except (KafkaException, SystemError) as error:
+        cause = error.__cause__ if isinstance(error, SystemError) else error
+        if cause is None:
+            raise KeyboardInterrupt from error
+        if not isinstance(cause, KafkaException):
+            raise
+        meant = meaning(cause)
+        if meant is error:
+            raise
+        raise meant from (None if meant is cause else cause)
+
+
 def hint_for(error: KafkaError) -> str | None:
     """What may be behind an error of a broker that does not say it."""
     if error.name() != "UNKNOWN":
@@ -280,7 +308,7 @@ def ask(
     waited, since = 0.0, time.monotonic()
     for seconds in waits:
         try:
-            answer = _settled(question, seconds)
+            answer = repeated(partial(question, seconds), _ELECTING, seconds)
         except KafkaException as error:
             if error.args[0].name() not in _AWAY:
                 raise
@@ -298,13 +326,24 @@ def ask(
     raise errors.error(waited) from cause
 
 
-def _settled(question: Callable[[float], _Answer | None], seconds: float) -> _Answer | None:
-    """Repeat ``question``, for up to ``seconds``, while a leader is being elected, as just after a topic's creation."""
+def repeated(
+    question: Callable[[], _Answer],
+    passing: Collection[str],
+    seconds: float,
+    between: Callable[[], object] = lambda: None,
+) -> _Answer:
+    """Repeat ``question`` for up to ``seconds`` while its KafkaException has one of the names ``passing``.
+
+    Such errors pass by themselves, as those just after a topic's creation; ``between`` is called before the next try.
+    """
     until = time.monotonic() + seconds
     while True:
         try:
-            return question(seconds)
+            return question()
+        except SerdesError:  # is a KafkaException too
+            raise
         except KafkaException as error:
-            if error.args[0].name() not in _ELECTING or time.monotonic() >= until:
+            if error.args[0].name() not in passing or time.monotonic() >= until:
                 raise
         time.sleep(_ELECTION_SECONDS)
+        between()

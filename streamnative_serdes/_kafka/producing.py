@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import KafkaException, Producer
 
-from .clients import BrokerRefusedError, ClientErrors, client, hint_for
+from .clients import BrokerRefusedError, ClientErrors, client, hint_for, own_errors
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message
@@ -130,21 +130,3 @@ class Sender:
         with suppress(KafkaException, SystemError):
             self.client.purge()
             self.client.flush(_CLOSE_SECONDS)
-
-
-@contextmanager
-def own_errors() -> Iterator[None]:
-    """Raise what the client meant by a SystemError: its own error, or Ctrl-C.
-
-    After a fatal error it calls callbacks although it has raised; and confluent-kafka 2.16 loses the exception of a
-    Ctrl-C inside a callback ("returned NULL without setting an exception"). The callbacks themselves do not raise.
-    """
-    try:
-        yield
-    except SystemError as error:
-        cause = error.__cause__
-        if isinstance(cause, KafkaException):
-            raise cause from None
-        if cause is None:
-            raise KeyboardInterrupt from error
-        raise

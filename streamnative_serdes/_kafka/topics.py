@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import confluent_kafka.admin
@@ -21,9 +21,9 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from streamnative_serdes._log import logger
-from streamnative_serdes.errors import ConfigError, SchemaRegistryError, SerdesError
+from streamnative_serdes.errors import ConfigError, SchemaRegistryError
 
-from .clients import BrokerRefusedError, ClientErrors, ask, client, require_options, within
+from .clients import BrokerRefusedError, ClientErrors, ask, client, own_errors, repeated, require_options, within
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Producer
@@ -36,7 +36,6 @@ LATEST: Final = -1
 _NEW_SECONDS: Final = 30.0  # until a new topic has leaders
 _NEW: Final = ("NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_PART")
 _NO_LEADER: Final = ("_NOENT", "_UNKNOWN_PARTITION")
-_LEADER_SECONDS: Final = 0.1  # between two questions
 _READY_SECONDS: Final = 30.0  # until all partitions of a new topic have a leader
 _SIXTEEN_BYTES: Final = re.compile(r"[A-Za-z0-9_-]{21}[AQgw]")
 _MISSING: Final = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.UNKNOWN_TOPIC_ID)
@@ -75,18 +74,14 @@ def offsets(
     level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
 
     def question(seconds: float) -> dict[Place, int]:
-        until = time.monotonic() + seconds
-        while True:
-            try:
-                answers = admin.list_offsets(asked, isolation_level=level, request_timeout=seconds)
-                return {(at.topic, at.partition): int(within(one, seconds).offset) for at, one in answers.items()}
-            except KafkaException as error:  # the client knows no leader of a partition that was just added
-                if error.args[0].name() not in _NO_LEADER or time.monotonic() >= until:
-                    raise
-            time.sleep(_LEADER_SECONDS)
-            admin.list_topics(timeout=seconds)  # the client forgets what it knew of the leaders
+        answers = admin.list_offsets(asked, isolation_level=level, request_timeout=seconds)
+        return {(at.topic, at.partition): int(within(one, seconds).offset) for at, one in answers.items()}
 
-    return ask(admin, errors, question)
+    def known(seconds: float) -> dict[Place, int]:  # the client knows no leader of a partition that was just added
+        forget = partial(admin.list_topics, timeout=seconds)  # what the client knew of the leaders
+        return repeated(partial(question, seconds), _NO_LEADER, seconds, forget)
+
+    return ask(admin, errors, known)
 
 
 def _spec(number: int) -> Any:
@@ -147,18 +142,12 @@ def bounds_of(consumer: Consumer, errors: ClientErrors, topic: str, partition: i
         KafkaException: the broker refuses.
     """
     where = TopicPartition(topic, partition)
-    until = time.monotonic() + _NEW_SECONDS
-    while True:
-        try:
-            found = ask(consumer, errors, lambda seconds: consumer.get_watermark_offsets(where, timeout=seconds))
-        except SerdesError:  # is a KafkaException too
-            raise
-        except KafkaException as error:  # a new topic has no leader for a moment
-            if error.args[0].name() not in _NEW or time.monotonic() > until:
-                raise
-            time.sleep(0.2)
-        else:
-            return int(found[0]), int(found[1])
+    found = repeated(
+        lambda: ask(consumer, errors, lambda seconds: consumer.get_watermark_offsets(where, timeout=seconds)),
+        _NEW,
+        _NEW_SECONDS,
+    )
+    return int(found[0]), int(found[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,12 +383,8 @@ class Cluster:
         return dict(found)
 
     def _ask(self, doing: str, right: str | None, question: Callable[[float], Any]) -> Any:
-        try:
+        with own_errors(lambda error: _refused(doing, right, self._errors.topic, error)):
             return ask(self._admin, self._errors, question)
-        except SerdesError:  # is a KafkaException too
-            raise
-        except KafkaException as error:
-            raise _refused(doing, right, self._errors.topic, error) from error
 
 
 def _collection(name: str) -> Any:

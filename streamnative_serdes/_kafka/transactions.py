@@ -21,8 +21,7 @@ from confluent_kafka import KafkaException, Producer
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError
 
-from .clients import ClientErrors, ask, client
-from .producing import own_errors
+from .clients import ClientErrors, ask, client, own_errors
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from confluent_kafka import KafkaException
 
-from streamnative_serdes._kafka import RefusedMessageError, Sender, metadata, require_producer_ids
-from streamnative_serdes.errors import SerdesError
+from streamnative_serdes._kafka import RefusedMessageError, Sender, metadata, own_errors, require_producer_ids
 
 from .failures import REFUSED, FailureError
 from .lines import Line
@@ -49,23 +50,22 @@ class Outbox:
             BrokerUnavailableError: it does not confirm any.
         """
         where = {name: part for name in ("partition", "timestamp") if (part := getattr(line, name)) is not None}
-        try:
+        hint = "--any-partition lets keys choose the partition" if line.partition is not None else None
+        with self._failing(hint):
             self._sender.send(self._topic, value=value, key=line.key, headers=list(line.headers), **where)
-        except RefusedMessageError as error:
-            raise _failure(error) from error
-        except SerdesError:  # which confluent-kafka's base class makes a KafkaException
-            raise
-        except KafkaException as error:
-            hint = "--any-partition lets keys choose the partition" if line.partition is not None else None
-            raise FailureError(f"Kafka: {error.args[0].str()}", REFUSED, topic=self._topic, hint=hint) from error
 
     def finish(self) -> None:
         """Wait until all messages are confirmed. Raises as :meth:`send` does."""
-        try:
+        with self._failing():
             self._sender.flush()
+
+    @contextmanager
+    def _failing(self, hint: str | None = None) -> Iterator[None]:
+        def meaning(error: KafkaException) -> Exception:
+            return FailureError(f"Kafka: {error.args[0].str()}", REFUSED, topic=self._topic, hint=hint)
+
+        try:
+            with own_errors(meaning):
+                yield
         except RefusedMessageError as error:
-            raise _failure(error) from error
-
-
-def _failure(error: RefusedMessageError) -> FailureError:
-    return FailureError(error.message, REFUSED, topic=error.topic, hint=error.hint)
+            raise FailureError(error.message, REFUSED, topic=self._topic, hint=error.hint) from error

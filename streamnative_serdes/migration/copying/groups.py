@@ -7,7 +7,6 @@ equal one in the target is its copy. Messages of other producers in between are 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,7 +14,7 @@ from typing import Any, Final
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from streamnative_serdes._kafka import bounds, client, committed_messages, place_of, within
+from streamnative_serdes._kafka import bounds, client, committed_messages, place_of, repeated, within
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration.framing import BadMessageError
 from streamnative_serdes.migration.state import State
@@ -109,19 +108,15 @@ def _set(admin: Any, group: str, topic: str, moved: Sequence[Moved]) -> None:
 
 def _answer(question: Callable[[], Any]) -> list[TopicPartition]:
     """The broker's answer about a group, once its coordinator is there. Raises KafkaException if it refuses."""
-    until = time.monotonic() + _SECONDS
-    while True:
-        try:
-            places: list[TopicPartition] = within(question(), _SECONDS).topic_partitions
-            for place in places:
-                if place.error is not None:
-                    raise KafkaException(place.error)
-        except KafkaException as error:
-            if error.args[0].name() not in _NO_COORDINATOR or time.monotonic() > until:
-                raise
-            time.sleep(0.5)
-        else:
-            return places
+
+    def places() -> list[TopicPartition]:
+        found: list[TopicPartition] = within(question(), _SECONDS).topic_partitions
+        for place in found:
+            if place.error is not None:
+                raise KafkaException(place.error)
+        return found
+
+    return repeated(places, _NO_COORDINATOR, _SECONDS)
 
 
 class _Walk:

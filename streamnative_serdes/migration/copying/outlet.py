@@ -73,16 +73,14 @@ class Outlet:
             self._init_transactions()
 
     def _init_transactions(self) -> None:
-        try:
-            with self._explained():
-                self._sender.client.init_transactions(_INIT_SECONDS)
-        except SerdesError:  # which confluent-kafka's base class makes a KafkaException
-            raise
-        except KafkaException as error:
+        def meaning(error: KafkaException) -> Exception:
             fault = error.args[0]
             if is_unsupported(fault) or fault.name() == "_TIMED_OUT":
-                raise _no_transactions(self._topic, fault.str()) from error
-            raise
+                return _no_transactions(self._topic, fault.str())
+            return self._failure(error)
+
+        with own_errors(meaning):
+            self._sender.client.init_transactions(_INIT_SECONDS)
 
     def send(self, copies: Iterable[Placed], marked: Container[int] = ()) -> None:
         """Send copies, each to its partition.
@@ -124,15 +122,13 @@ class Outlet:
 
     def send_beside(self, topic: str, **message: Any) -> None:
         """Send a message to another topic, in the same transaction. Raises as :meth:`send` does."""
-        with self._explained():
-            try:
-                self._sender.send(topic, **message)
-            except SerdesError:  # which confluent-kafka's base class makes a KafkaException
-                raise
-            except KafkaException as error:
-                if error.args[0].code() != KafkaError.MSG_SIZE_TOO_LARGE:
-                    raise
-                raise _letter_too_large(topic, message["value"]) from error
+
+        def meaning(error: KafkaException) -> Exception:
+            too_large = error.args[0].code() == KafkaError.MSG_SIZE_TOO_LARGE
+            return _letter_too_large(topic, message["value"]) if too_large else error
+
+        with self._explained(), own_errors(meaning):
+            self._sender.send(topic, **message)
 
     def begin(self) -> None:
         """Begin a transaction unless one is open. Raises as :meth:`send` does."""
@@ -199,14 +195,10 @@ class Outlet:
     def _explained(self) -> Iterator[None]:
         """Raise the client's errors as what they mean here."""
         try:
-            with own_errors():
+            with own_errors(self._failure):
                 yield
         except RefusedMessageError as error:
             raise self._refusal(error) from error
-        except SerdesError:  # which confluent-kafka's base class makes a KafkaException
-            raise
-        except KafkaException as error:
-            raise self._failure(error) from error
 
     def _refusal(self, error: RefusedMessageError) -> Exception:
         fault, topic = error.fault, error.refused.topic()

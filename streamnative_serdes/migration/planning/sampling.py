@@ -7,8 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
-from streamnative_serdes._kafka import BrokerRefusedError, Range, TopicConsumer
-from streamnative_serdes.errors import SerdesError
+from streamnative_serdes._kafka import BrokerRefusedError, Range, TopicConsumer, own_errors
 
 Progress: TypeAlias = Callable[[int, int], None]  # takes how many offsets are done, and how many there are
 
@@ -65,14 +64,9 @@ class Sample:
         self.bounds: dict[int, Range] = {}  # of each partition, known after the first message
 
     def __iter__(self) -> Iterator[Message]:
-        try:
-            with TopicConsumer(self._kafka, self._topic, options=_MEMORY) as consumer:
-                self.bounds = consumer.bounds(range(self._partitions))
-                yield from self._read(consumer)
-        except SerdesError:  # is a KafkaException too
-            raise
-        except KafkaException as error:
-            raise self._refused(error) from error
+        with own_errors(self._refused), TopicConsumer(self._kafka, self._topic, options=_MEMORY) as consumer:
+            self.bounds = consumer.bounds(range(self._partitions))
+            yield from self._read(consumer)
 
     def _read(self, consumer: TopicConsumer) -> Iterator[Message]:
         reader = consumer.reader(
