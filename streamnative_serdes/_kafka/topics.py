@@ -38,7 +38,7 @@ _NEW: Final = ("NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPI
 _NO_LEADER: Final = ("_NOENT", "_UNKNOWN_PARTITION")
 _READY_SECONDS: Final = 30.0  # until all partitions of a new topic have a leader
 _SIXTEEN_BYTES: Final = re.compile(r"[A-Za-z0-9_-]{21}[AQgw]")
-_MISSING: Final = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.UNKNOWN_TOPIC_ID)
+_MISSING: Final = ("UNKNOWN_TOPIC_OR_PART", "UNKNOWN_TOPIC_ID")
 # What a topic inherits from its broker, under the broker's names; the first of several that is set.
 _INHERITED: Final[Mapping[str, tuple[tuple[str, int], ...]]] = {
     "cleanup.policy": (("log.cleanup.policy", 1),),
@@ -293,7 +293,7 @@ class Cluster:
                 lambda seconds: (within(self._admin.create_topics([new], request_timeout=seconds)[name], seconds),),
             )
         except BrokerRefusedError as error:
-            if _code(error) != KafkaError.TOPIC_ALREADY_EXISTS:
+            if _cause(error) != "TOPIC_ALREADY_EXISTS":
                 raise
             return False
         self._wait_for(name, partitions)
@@ -312,7 +312,7 @@ class Cluster:
             asked = self._admin.delete_topics([name], request_timeout=seconds, operation_timeout=seconds)
             within(asked[name], seconds)
         except KafkaException as error:
-            if error.args[0].code() not in _MISSING:
+            if error.args[0].name() not in _MISSING:
                 raise _refused(f"delete topic {name}", "DELETE on the topic", self._errors.topic, error) from error
 
     def ensure(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
@@ -366,7 +366,7 @@ class Cluster:
                 ),
             )
         except BrokerRefusedError as error:
-            if _code(error) not in _MISSING:
+            if _cause(error) not in _MISSING:
                 raise
             return None
 
@@ -406,9 +406,9 @@ def _refused(doing: str, right: str | None, topic: str, error: KafkaException) -
     return BrokerRefusedError(f"cannot {doing}: {fault.str()} ({fault.name()})", topic=topic, hint=hint)
 
 
-def _code(error: BrokerRefusedError) -> int | None:
+def _cause(error: BrokerRefusedError) -> str | None:
     cause = error.__cause__
-    return cause.args[0].code() if isinstance(cause, KafkaException) else None
+    return cause.args[0].name() if isinstance(cause, KafkaException) else None
 
 
 def _is_made_up(cluster: str) -> bool:

@@ -199,7 +199,7 @@ ROOMS = (
     Room(
         "kafka",
         package("_kafka/*"),
-        units("kafka_*", "producer_ids", "kop", "cli_consuming", "migrate_verify"),
+        units("kafka_*", "producer_ids", "kop", "cli_consuming", "migration_kop", "migrate_verify"),
         ("tests/unit", "tests/spark/test_source.py"),
         0, 4,
     ),
