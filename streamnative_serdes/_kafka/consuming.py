@@ -380,7 +380,7 @@ class TopicConsumer:
     def listed(self) -> Sequence[int]:
         """As :meth:`partitions`, without asking for the topic by its name: some brokers create it then.
 
-        A topic that the user may not describe is none.
+        A topic that the user may not describe is left out.
         """
         found = metadata(self._consumer, self._errors).topics.get(self._topic)
         return () if found is None or found.error is not None else sorted(found.partitions)
