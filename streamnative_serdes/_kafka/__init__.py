@@ -27,7 +27,7 @@ from .consuming import (
     place_of,
 )
 from .producing import RefusedMessageError, Sender
-from .topics import EARLIEST, LATEST, Cluster, Range, Topic, bounds_of, metadata, offsets
+from .topics import EARLIEST, LATEST, Cluster, Range, Topic, bounds_of, metadata, offsets, refused
 from .transactions import idempotence, is_fenced, is_unsupported, no_producer_ids, require_producer_ids, until_done
 
 __all__ = [
@@ -64,6 +64,7 @@ __all__ = [
     "own_errors",
     "patient",
     "place_of",
+    "refused",
     "repeated",
     "require_options",
     "require_producer_ids",

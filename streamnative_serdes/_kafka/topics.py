@@ -313,7 +313,7 @@ class Cluster:
             within(asked[name], seconds)
         except KafkaException as error:
             if error.args[0].name() not in _MISSING:
-                raise _refused(f"delete topic {name}", "DELETE on the topic", self._errors.topic, error) from error
+                raise refused(f"delete topic {name}", "DELETE on the topic", self._errors.topic, error) from error
 
     def ensure(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
         """Create a topic unless it is there; one with fewer partitions gets more."""
@@ -383,7 +383,7 @@ class Cluster:
         return dict(found)
 
     def _ask(self, doing: str, right: str | None, question: Callable[[float], Any]) -> Any:
-        with own_errors(lambda error: _refused(doing, right, self._errors.topic, error)):
+        with own_errors(lambda error: refused(doing, right, self._errors.topic, error)):
             return ask(self._admin, self._errors, question)
 
 
@@ -399,7 +399,8 @@ def _id(described: Any) -> str | None:
     return str(found) if found.get_most_significant_bits() or found.get_least_significant_bits() else None
 
 
-def _refused(doing: str, right: str | None, topic: str, error: KafkaException) -> BrokerRefusedError:
+def refused(doing: str, right: str | None, topic: str, error: KafkaException) -> BrokerRefusedError:
+    """The error of what the broker refused to do; the hint names the ``right`` if that is what the user lacks."""
     fault: KafkaError = error.args[0]
     rights = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
     hint = f"the user needs the right {right}" if right is not None and fault.code() in rights else None

@@ -43,7 +43,7 @@ from .identity import SameTopics, require_known
 from .inlet import Inlet
 from .messages import MessageCopier, Placed, with_place
 from .named_schemas import NamedSchemas
-from .outlet import NoTransactionsError, Outlet, TransactionAbortedError
+from .outlet import Outlet, TransactionAbortedError, no_transactions
 from .owner import Owner
 from .progress import Kept, Progress, ProgressTopic
 from .resuming import Wishes, find_places, require_same_mode
@@ -332,8 +332,7 @@ def require_ids(kafka: Mapping[str, Any], target: str, wishes: Wishes) -> None:
     if not wishes.transactions:
         require_producer_ids(kafka, target)
     elif (reason := no_producer_ids(kafka, target)) is not None:
-        hint = "--transactions off copies without them"
-        raise NoTransactionsError(f"the target's broker gives no transactions: {reason}", topic=target, hint=hint)
+        raise no_transactions(target, reason)
 
 
 def ready(state: State, wishes: Wishes, topic: ProgressTopic) -> tuple[bool, int]:

@@ -66,7 +66,7 @@ class Outlet:
         name = {"transactional.id": f"streamnative-serdes.migrate.{topic}"} if transactions else {}
         size = {"message.max.bytes": max(largest, 1_000)} if largest else {}
         if transactions and (reason := no_producer_ids(kafka, topic)) is not None:
-            raise _no_transactions(topic, reason)
+            raise no_transactions(topic, reason)
         more = {} if transactions else idempotence(kafka, topic)
         self._sender = Sender({**PRODUCER, **size, **name, **kafka, **more}, topic, _PATIENCE)
         if transactions:
@@ -76,7 +76,7 @@ class Outlet:
         def meaning(error: KafkaException) -> Exception:
             fault = error.args[0]
             if is_unsupported(fault) or fault.name() == "_TIMED_OUT":
-                return _no_transactions(self._topic, fault.str())
+                return no_transactions(self._topic, fault.str())
             return self._failure(error)
 
         with own_errors(meaning):
@@ -218,7 +218,8 @@ class Outlet:
         return error
 
 
-def _no_transactions(topic: str, reason: str) -> NoTransactionsError:
+def no_transactions(topic: str, reason: str) -> NoTransactionsError:
+    """The error for this reason."""
     hint = "--transactions off copies without them"
     return NoTransactionsError(f"the target's broker gives no transactions: {reason}", topic=topic, hint=hint)
 

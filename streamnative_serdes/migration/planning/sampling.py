@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final, TypeAlias
 
-from confluent_kafka import KafkaError, KafkaException, Message
+from confluent_kafka import Message
 
-from streamnative_serdes._kafka import BrokerRefusedError, Range, TopicConsumer, own_errors
+from streamnative_serdes._kafka import Range, TopicConsumer, own_errors, refused
 
 Progress: TypeAlias = Callable[[int, int], None]  # takes how many offsets are done, and how many there are
 
@@ -64,7 +65,8 @@ class Sample:
         self.bounds: dict[int, Range] = {}  # of each partition, known after the first message
 
     def __iter__(self) -> Iterator[Message]:
-        with own_errors(self._refused), TopicConsumer(self._kafka, self._topic, options=_MEMORY) as consumer:
+        doing = partial(refused, f"read topic {self._topic}", "READ on the topic", self._topic)
+        with own_errors(doing), TopicConsumer(self._kafka, self._topic, options=_MEMORY) as consumer:
             self.bounds = consumer.bounds(range(self._partitions))
             yield from self._read(consumer)
 
@@ -76,12 +78,3 @@ class Sample:
         while reader.left:
             yield from reader.take(_BATCH)
             self._progress(total - reader.to_go(), total)
-
-    def _refused(self, error: KafkaException) -> BrokerRefusedError:
-        fault: KafkaError = error.args[0]
-        hints = {"TOPIC_AUTHORIZATION_FAILED": "the user needs the right READ on the topic"}
-        return BrokerRefusedError(
-            f"cannot read topic {self._topic}: {fault.str()} ({fault.name()})",
-            topic=self._topic,
-            hint=hints.get(fault.name()),
-        )
