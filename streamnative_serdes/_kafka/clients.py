@@ -230,7 +230,7 @@ def _refuse_fatal(conf: Mapping[str, Any], topic: str) -> None:
 
 
 @contextmanager
-def own_errors(meaning: Callable[[KafkaException], Exception] = lambda error: error) -> Iterator[None]:
+def kafka_errors(meaning: Callable[[KafkaException], Exception] = lambda error: error) -> Iterator[None]:
     """Raise the client's errors as what they mean; ours, which confluent-kafka's base class makes its own, stay.
 
     A SystemError is one, too: after a fatal error the client calls callbacks although it has raised; and
@@ -308,7 +308,7 @@ def ask(
     waited, since = 0.0, time.monotonic()
     for seconds in waits:
         try:
-            answer = repeated(partial(question, seconds), _ELECTING, seconds)
+            answer = retry(partial(question, seconds), _ELECTING, seconds)
         except KafkaException as error:
             if error.args[0].name() not in _AWAY:
                 raise
@@ -326,7 +326,7 @@ def ask(
     raise errors.error(waited) from cause
 
 
-def repeated(
+def retry(
     question: Callable[[], _Answer],
     passing: Collection[str],
     seconds: float,

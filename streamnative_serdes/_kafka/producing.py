@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import KafkaException, Producer
 
-from .clients import BrokerRefusedError, ClientErrors, client, hint_for, own_errors
+from .clients import BrokerRefusedError, ClientErrors, client, hint_for, kafka_errors
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message
@@ -92,7 +92,7 @@ class Sender:
 
     def serve(self, seconds: float = 0.0) -> None:
         """Let the client report. Raises KafkaException if it cannot go on."""
-        with own_errors():
+        with kafka_errors():
             self.client.poll(seconds)
 
     def make_room(self) -> None:
@@ -113,7 +113,7 @@ class Sender:
     def _wait(self, step: Callable[[float], object]) -> None:
         left, since = len(self.client), time.monotonic()
         while left and len(self.client) >= left:
-            with own_errors():
+            with kafka_errors():
                 step(_STEP_SECONDS)
             if len(self.client) >= left and self.errors.gives_up(since, self._patience):
                 raise self.errors.error(self._patience)

@@ -23,7 +23,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError, SchemaRegistryError
 
-from .clients import BrokerRefusedError, ClientErrors, ask, client, own_errors, repeated, require_options, within
+from .clients import BrokerRefusedError, ClientErrors, ask, client, kafka_errors, require_options, retry, within
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Producer
@@ -79,7 +79,7 @@ def offsets(
 
     def known(seconds: float) -> dict[Place, int]:  # the client knows no leader of a partition that was just added
         forget = partial(admin.list_topics, timeout=seconds)  # what the client knew of the leaders
-        return repeated(partial(question, seconds), _NO_LEADER, seconds, forget)
+        return retry(partial(question, seconds), _NO_LEADER, seconds, forget)
 
     return ask(admin, errors, known)
 
@@ -142,7 +142,7 @@ def bounds_of(consumer: Consumer, errors: ClientErrors, topic: str, partition: i
         KafkaException: the broker refuses.
     """
     where = TopicPartition(topic, partition)
-    found = repeated(
+    found = retry(
         lambda: ask(consumer, errors, lambda seconds: consumer.get_watermark_offsets(where, timeout=seconds)),
         _NEW,
         _NEW_SECONDS,
@@ -383,7 +383,7 @@ class Cluster:
         return dict(found)
 
     def _ask(self, doing: str, right: str | None, question: Callable[[float], Any]) -> Any:
-        with own_errors(lambda error: refused(doing, right, self._errors.topic, error)):
+        with kafka_errors(lambda error: refused(doing, right, self._errors.topic, error)):
             return ask(self._admin, self._errors, question)
 
 

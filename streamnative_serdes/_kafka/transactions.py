@@ -21,7 +21,7 @@ from confluent_kafka import KafkaException, Producer
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError
 
-from .clients import ClientErrors, ask, client, own_errors
+from .clients import ClientErrors, ask, client, kafka_errors
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
@@ -142,7 +142,7 @@ def until_done(step: Callable[[], object], gives_up: Callable[[], bool]) -> None
     """
     while True:
         try:
-            with own_errors():
+            with kafka_errors():
                 step()
         except KafkaException as error:
             if not error.args[0].retriable() or gives_up():

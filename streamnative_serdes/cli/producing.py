@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from confluent_kafka import KafkaException
 
-from streamnative_serdes._kafka import RefusedMessageError, Sender, metadata, own_errors, require_producer_ids
+from streamnative_serdes._kafka import RefusedMessageError, Sender, kafka_errors, metadata, require_producer_ids
 
 from .failures import REFUSED, FailureError
 from .lines import Line
@@ -65,7 +65,7 @@ class Outbox:
             return FailureError(f"Kafka: {error.args[0].str()}", REFUSED, topic=self._topic, hint=hint)
 
         try:
-            with own_errors(meaning):
+            with kafka_errors(meaning):
                 yield
         except RefusedMessageError as error:
             raise FailureError(error.message, REFUSED, topic=self._topic, hint=error.hint) from error

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from streamnative_serdes._kafka import BrokerUnavailableError, RefusedMessageError, Sender, own_errors, producing
+from streamnative_serdes._kafka import BrokerUnavailableError, RefusedMessageError, Sender, kafka_errors, producing
 from streamnative_serdes._kafka.transactions import until_done
 
 CONF = {"bootstrap.servers": "x:1"}
@@ -109,7 +109,7 @@ def test_what_is_discarded_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_system_error_of_the_client_is_raised_as_what_it_means(
     cause: Exception | None, meant: type[BaseException]
 ) -> None:
-    with pytest.raises(meant), own_errors():
+    with pytest.raises(meant), kafka_errors():
         raise SystemError("returned a result with an exception set") from cause
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from streamnative_serdes._kafka import bounds, client, committed_messages, place_of, repeated, within
+from streamnative_serdes._kafka import bounds, client, committed_messages, place_of, retry, within
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration.framing import BadMessageError
 from streamnative_serdes.migration.state import State
@@ -116,7 +116,7 @@ def _answer(question: Callable[[], Any]) -> list[TopicPartition]:
                 raise KafkaException(place.error)
         return found
 
-    return repeated(places, _NO_COORDINATOR, _SECONDS)
+    return retry(places, _NO_COORDINATOR, _SECONDS)
 
 
 class _Walk:

@@ -16,8 +16,8 @@ from streamnative_serdes._kafka import (
     idempotence,
     is_fenced,
     is_unsupported,
+    kafka_errors,
     no_producer_ids,
-    own_errors,
     until_done,
 )
 from streamnative_serdes.errors import SerdesError
@@ -79,7 +79,7 @@ class Outlet:
                 return no_transactions(self._topic, fault.str())
             return self._failure(error)
 
-        with own_errors(meaning):
+        with kafka_errors(meaning):
             self._sender.client.init_transactions(_INIT_SECONDS)
 
     def send(self, copies: Iterable[Placed], marked: Container[int] = ()) -> None:
@@ -127,7 +127,7 @@ class Outlet:
             too_large = error.args[0].code() == KafkaError.MSG_SIZE_TOO_LARGE
             return _letter_too_large(topic, message["value"]) if too_large else error
 
-        with self._explained(), own_errors(meaning):
+        with self._explained(), kafka_errors(meaning):
             self._sender.send(topic, **message)
 
     def begin(self) -> None:
@@ -195,7 +195,7 @@ class Outlet:
     def _explained(self) -> Iterator[None]:
         """Raise the client's errors as what they mean here."""
         try:
-            with own_errors(self._failure):
+            with kafka_errors(self._failure):
                 yield
         except RefusedMessageError as error:
             raise self._refusal(error) from error

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from confluent_kafka import Message
 
-from streamnative_serdes._kafka import Range, TopicConsumer, own_errors, refused
+from streamnative_serdes._kafka import Range, TopicConsumer, kafka_errors, refused
 
 Progress: TypeAlias = Callable[[int, int], None]  # takes how many offsets are done, and how many there are
 
@@ -66,7 +66,7 @@ class Sample:
 
     def __iter__(self) -> Iterator[Message]:
         doing = partial(refused, f"read topic {self._topic}", "READ on the topic", self._topic)
-        with own_errors(doing), TopicConsumer(self._kafka, self._topic, options=_MEMORY) as consumer:
+        with kafka_errors(doing), TopicConsumer(self._kafka, self._topic, options=_MEMORY) as consumer:
             self.bounds = consumer.bounds(range(self._partitions))
             yield from self._read(consumer)
 
