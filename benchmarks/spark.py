@@ -43,6 +43,7 @@ from streamnative_serdes.spark.session import local_session
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
 cloudpickle.register_pickle_by_value(spark_tasks)  # type: ignore[no-untyped-call]
+PARTITIONS = 4
 CHECKED = 10_000  # number of rows that are read back to check the sink
 
 
@@ -175,7 +176,9 @@ def check_sink(spark: SparkSession, sink: KafkaAvroSink, conf: dict[str, str], b
     source = KafkaAvroSource(TOPIC, {"bootstrap.servers": brokers}, conf)
     before = {each.partition: each.end for each in source.ranges()}
     sink.write(rows.persist())
-    messages = source.load(spark, source.ranges(before))
+    reader = spark.read.format("streamnative-kafka").option("kafka.bootstrap.servers", brokers)
+    starts = json.dumps({TOPIC: {str(number): before.get(number, 0) for number in range(PARTITIONS)}})
+    messages = reader.options(subscribe=TOPIC, startingOffsets=starts).load()
     same(decode_df(messages, conf, topic=TOPIC), rows)
     rows.unpersist()
 
@@ -295,7 +298,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tempfile.TemporaryDirectory() as folder,
         local_session("bench-spark", cores="2") as spark,
         LocalRegistry() as registry,
-        MockBroker({TOPIC: 4}) as broker,
+        MockBroker({TOPIC: PARTITIONS}) as broker,
     ):
         conf = {"schema.registry.url": registry.url}
         found = jobs(spark, Path(folder), conf, broker.bootstrap_servers, chosen.rows)

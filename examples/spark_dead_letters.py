@@ -12,7 +12,7 @@ from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from streamnative_serdes import KafkaAvroSerializer
-from streamnative_serdes.spark import KafkaAvroSource, decode_df, split_errors
+from streamnative_serdes.spark import split_errors
 from streamnative_serdes.spark.session import local_session
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
@@ -34,12 +34,11 @@ def produce(brokers: str, conf: dict[str, str]) -> None:
 
 
 def run(spark: SparkSession, brokers: str, registry: str) -> None:
-    kafka, conf = {"bootstrap.servers": brokers}, {"schema.registry.url": registry}
+    conf = {"schema.registry.url": registry}
     produce(brokers, conf)
-    source = KafkaAvroSource(TOPIC, kafka, conf)
-    messages = source.load(spark, source.ranges())
 
-    decoded = decode_df(messages, conf, topic=TOPIC, options={"errorColumn": "error"}).persist()
+    options = {"kafka.bootstrap.servers": brokers, "subscribe": TOPIC, "decode": "true", "errorColumn": "error"}
+    decoded = spark.read.format("streamnative-kafka").options(**options, **conf).load().persist()
     payments, dead = split_errors(decoded, "error")
     # Store them anywhere. Here they go to another topic, unchanged: they are not valid Avro, so do not encode them.
     letters = Producer({"bootstrap.servers": brokers})

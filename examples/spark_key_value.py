@@ -9,11 +9,11 @@ import sys
 from contextlib import ExitStack
 
 from confluent_kafka import SerializingProducer
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from streamnative_serdes import KafkaAvroSerializer, KeyValueSchema
-from streamnative_serdes.spark import KafkaAvroSource, decode_df, encode_df
+from streamnative_serdes.spark import decode_df, encode_df
 from streamnative_serdes.spark.session import local_session
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
@@ -43,15 +43,11 @@ def produce(kafka: dict[str, str], conf: dict[str, str]) -> None:
     producer.flush()
 
 
-def read(spark: SparkSession, kafka: dict[str, str], conf: dict[str, str], topic: str) -> DataFrame:
-    source = KafkaAvroSource(topic, kafka, conf)
-    return decode_df(source.load(spark, source.ranges()), conf, topic=topic)
-
-
 def run(spark: SparkSession, brokers: str, registry: str) -> None:
     kafka, conf = {"bootstrap.servers": brokers}, {"schema.registry.url": registry}
     produce(kafka, conf)
-    users = read(spark, kafka, conf, USERS)
+    options = {"kafka.bootstrap.servers": brokers, "subscribe": USERS, "decode": "true"}
+    users = spark.read.format("streamnative-kafka").options(**options, **conf).load()
     print(users.schema.simpleString())
 
     cities = users.where("key.id >= 10").groupBy(F.coalesce("value.city", F.lit("?")).alias("key")).count()

@@ -15,7 +15,7 @@ from typing import Any
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from streamnative_serdes.spark import KafkaAvroSink, KafkaAvroSource, decode_df
+from streamnative_serdes.spark import KafkaAvroSink
 from streamnative_serdes.spark.session import local_session
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
@@ -29,8 +29,9 @@ def visit(*fields: dict[str, Any]) -> dict[str, Any]:
 
 def read_all(spark: SparkSession, kafka: dict[str, str], conf: dict[str, str], checkpoint: str) -> None:
     """Run the query once, planned with the schema that is the latest now."""
-    messages = KafkaAvroSource(TOPIC, kafka, conf).stream(spark)
-    visits = decode_df(messages, conf, topic=TOPIC, options={"schemaEvolution": "restart"})
+    options = {"kafka.bootstrap.servers": kafka["bootstrap.servers"], "subscribe": TOPIC, "startingOffsets": "earliest"}
+    reader = spark.readStream.format("streamnative-kafka").options(**options, **conf)
+    visits = reader.options(decode="true", schemaEvolution="restart").load()
     counts = []
 
     def count(df: DataFrame, _: int) -> None:

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 
 from pyspark.sql import SparkSession
 
-from streamnative_serdes.spark import KafkaAvroSink, KafkaAvroSource, decode_df
+from streamnative_serdes.spark import KafkaAvroSink, KafkaAvroSource
 from streamnative_serdes.spark.session import local_session
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
@@ -36,7 +36,8 @@ def run(spark: SparkSession, brokers: str, registry: str) -> None:
     orders = spark.sql("select id, array(double(id), double(id % 7)) prices from range(500)")
     KafkaAvroSink(ORDERS, kafka, conf, ORDER).write(orders)
 
-    stream = decode_df(KafkaAvroSource(ORDERS, kafka, conf).stream(spark), conf, topic=ORDERS)
+    options = {"kafka.bootstrap.servers": brokers, "subscribe": ORDERS, "startingOffsets": "earliest"}
+    stream = spark.readStream.format("streamnative-kafka").options(**options, **conf, decode="true").load()
     totals = stream.selectExpr("id", "aggregate(prices, 0D, (sum, price) -> sum + price) total").where("total >= 400")
     sink = KafkaAvroSink(LARGE, kafka, conf, TOTAL, dedup_headers=True)
     with tempfile.TemporaryDirectory() as checkpoint:

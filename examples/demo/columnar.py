@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,6 @@ from pyspark.sql import Row
 
 from streamnative_serdes.spark.frames import decode_df, encode_df
 from streamnative_serdes.spark.outbox import outbox
-from streamnative_serdes.spark.source import KafkaAvroSource
 
 from .flights import FLIGHT_SCHEMA, with_epoch
 from .round_trip import RoundTrip, Stage
@@ -46,19 +46,20 @@ class ColumnarRoundTrip(RoundTrip):
         encoded = encode_df(self.flights, to.registry, topic=to.topic, schema=FLIGHT_SCHEMA)
         task = ProduceTask(to.kafka, to.topic, len(starts), total)
         began = time.perf_counter()
-        with self.watched("writing", rows, lambda: sum(self.admin.ends(len(starts))) - sum(starts)):
+        with self.watched("writing", rows, lambda: sum(self.ends(len(starts))) - sum(starts)):
             encoded.foreachPartition(task)
         return Stage(total.value, time.perf_counter() - began, "from the CSV through columns to the last flush")
 
     def read(self, starts: Sequence[int]) -> Stage:
         to, total = self.to, self.accumulator()
-        source = KafkaAvroSource(to.topic, to.kafka, to.registry)
-        ranges = source.ranges(starts=dict(enumerate(starts)))
-        decoded = decode_df(source.load(self.spark, ranges), to.registry, topic=to.topic, schema=FLIGHT_SCHEMA)
+        client = {f"kafka.{name}": str(value) for name, value in to.kafka.items()}
+        offsets = json.dumps({to.topic: {str(number): start for number, start in enumerate(starts)}})
+        reader = self.spark.read.format("streamnative-kafka").options(**client, subscribe=to.topic)
+        messages = reader.option("startingOffsets", offsets).load()
+        decoded = decode_df(messages, to.registry, topic=to.topic, schema=FLIGHT_SCHEMA)
         began = time.perf_counter()
         decoded.write.format("noop").mode("overwrite").save()
         seconds = time.perf_counter() - began
-        messages = sum(each.end - each.start for each in ranges)
-        with self.watched("reading", messages, lambda: total.value.rows):
+        with self.watched("reading", sum(self.ends(len(starts))) - sum(starts), lambda: total.value.rows):
             with_epoch(decoded).foreachPartition(DigestTask(total))
         return Stage(total.value, seconds, "from the first fetch to the last column")

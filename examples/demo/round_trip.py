@@ -18,12 +18,16 @@ from streamnative_serdes import header
 from streamnative_serdes._kafka import client
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.serializer import KafkaAvroSerializer
+from streamnative_serdes.spark.datasource.offsets.bounds import Topics
+from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
+from streamnative_serdes.spark.datasource.offsets.ranges import Range
 from streamnative_serdes.spark.session import spark_errors
-from streamnative_serdes.spark.topic import PATIENCE, OffsetRange, TopicAdmin
 
 from .flights import FLIGHT_SCHEMA, count_missing, read_flights, with_epoch
 from .progress import Progress, watched
 from .tasks import DigestTask, ReadTask, Tally, TallyParam, WriteTask
+
+PATIENCE = 60.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,7 @@ class RoundTrip:
     def __init__(self, spark: SparkSession, csv: Path, to: Destination, progress: Progress) -> None:
         self.spark, self._csv, self.to, self._progress = spark, csv, to, progress
         self.flights = read_flights(spark, csv)
-        self.admin = TopicAdmin(to.kafka, to.topic)
+        self.admin = Brokers({"isolation.level": "read_committed", **to.kafka}, Topics((to.topic,)))
         self._serializer = KafkaAvroSerializer(to.registry, FLIGHT_SCHEMA)
         self._deserializer = KafkaAvroDeserializer(to.registry)
 
@@ -111,16 +115,24 @@ class RoundTrip:
         """
         before = self._serializer.registry_calls()
         with closing(self.admin), spark_errors():
-            partitions = self.admin.partitions() or self._create_topic()
+            partitions = self._partitions() or self._create_topic()
             rows, missing = count_missing(self.spark, self._csv)
             source = self.checksum(rows)
             version = self.bind()
-            starts = self.admin.ends(partitions)
+            starts = self.ends(partitions)
             written = self.write(starts, rows)
             read = self.read(starts)
         # The count is per process, so it includes the deserializer's calls.
         calls = self._serializer.registry_calls() - before
         return Result(self.to.topic, partitions, version, missing, source, written, read, calls)
+
+    def ends(self, partitions: int) -> list[int]:
+        """The end offset of each partition."""
+        found = self.admin.latest([(self.to.topic, number) for number in range(partitions)])
+        return [found[self.to.topic, number] for number in range(partitions)]
+
+    def _partitions(self) -> int:
+        return self.admin.existing().get(self.to.topic, 0)
 
     def _create_topic(self) -> int:
         """Create the topic, and wait until it is visible. Returns its number of partitions."""
@@ -129,7 +141,7 @@ class RoundTrip:
         admin.create_topics([NewTopic(topic, self.to.partitions)])[topic].result(PATIENCE)
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
-            if found := self.admin.partitions():
+            if found := self._partitions():
                 return found
             time.sleep(0.1)
         raise TimeoutError(f"topic {topic} was created, but is not visible after {PATIENCE:.0f} s")
@@ -158,15 +170,15 @@ class RoundTrip:
         """Serialize and produce every row; ``starts`` are the partitions' end offsets before."""
         total = self.accumulator()
         task = WriteTask(self.to.kafka, self.to.topic, len(starts), self._serializer, total)
-        with self.watched("writing", rows, lambda: sum(self.admin.ends(len(starts))) - sum(starts)):
+        with self.watched("writing", rows, lambda: sum(self.ends(len(starts))) - sum(starts)):
             return _timed(total, lambda: self.flights.foreachPartition(task), "from the CSV to the last flush")
 
     def read(self, starts: Sequence[int]) -> Stage:
         """Consume and deserialize all messages from the ``starts`` offsets on, one task per partition."""
-        ends = self.admin.ends(len(starts))
-        ranges = [OffsetRange(number, *offsets) for number, offsets in enumerate(zip(starts, ends, strict=True))]
+        ends = self.ends(len(starts))
+        ranges = [Range(self.to.topic, n, *offsets) for n, offsets in enumerate(zip(starts, ends, strict=True))]
         total = self.accumulator()
-        task = ReadTask(self.to.kafka, self.to.topic, self._deserializer, total)
+        task = ReadTask({"group.id": "streamnative-serdes", **self.to.kafka}, self._deserializer, total)
         job = self._context.parallelize(ranges, len(ranges))
         with self.watched("reading", sum(ends) - sum(starts), lambda: total.value.rows):
             return _timed(total, lambda: job.foreachPartition(task), "from the first fetch to the last checksum")

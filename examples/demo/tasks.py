@@ -20,8 +20,9 @@ from pyspark.sql import Row
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.serialization import MessageField, SerializationContext
 from streamnative_serdes.serializer import KafkaAvroSerializer
+from streamnative_serdes.spark.datasource.offsets.ranges import Range
+from streamnative_serdes.spark.datasource.reading.task import Patience, read_range
 from streamnative_serdes.spark.outbox import outbox
-from streamnative_serdes.spark.topic import OffsetRange, read_range
 
 from .flights import decoded_values, row_digest
 
@@ -132,18 +133,17 @@ class ReadTask:
     """A task that consumes offset ranges of a topic, deserializes every value and adds up the digests."""
 
     kafka: Mapping[str, Any]
-    topic: str
     deserializer: KafkaAvroDeserializer
     total: Accumulator[Tally]
 
-    def __call__(self, spans: Iterable[OffsetRange]) -> None:
+    def __call__(self, spans: Iterable[Range]) -> None:
         for span in spans:
             self._read(span)
 
-    def _read(self, span: OffsetRange) -> None:
-        context = SerializationContext(self.topic, MessageField.VALUE)
+    def _read(self, span: Range) -> None:
+        context = SerializationContext(span.topic, MessageField.VALUE)
         calls, clock, rows, digest = self.deserializer.registry_calls(), Clock(), 0, 0
-        for messages in clock.each("consume", read_range(self.kafka, self.topic, span)):
+        for messages in clock.each("consume", read_range(self.kafka, span, Patience())):
             with clock("deserialise"):
                 flights = [self.deserializer(message.value(), context) for message in messages]
             with clock("checksum"):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from streamnative_serdes._kafka import BrokerUnavailableError
 
+    from .datasource.reading.task import OffsetOutOfRangeError
     from .datasource.writing.transactions import FencedError, OtherRowsError, StaleBatchError, TransactionError
     from .decoding import SchemaEvolvedError
     from .frames import decode_df, encode_df, split_errors
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from .outbox import DeliveryError
     from .seen import SeenSchemas
     from .sink import KafkaAvroSink
-    from .source import KafkaAvroSource, Received
-    from .topic import OffsetOutOfRangeError, OffsetRange
+    from .source import KafkaAvroSource, OffsetRange, Received
     from .types import to_avro_schema, to_spark_type
 
 __all__ = [
@@ -48,8 +48,8 @@ _HOMES = {
     "FencedError": "datasource.writing.transactions",
     "KafkaAvroSink": "sink",
     "KafkaAvroSource": "source",
-    "OffsetOutOfRangeError": "topic",
-    "OffsetRange": "topic",
+    "OffsetOutOfRangeError": "datasource.reading.task",
+    "OffsetRange": "source",
     "OtherRowsError": "datasource.writing.transactions",
     "Received": "source",
     "SchemaEvolvedError": "decoding",

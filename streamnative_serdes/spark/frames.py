@@ -52,7 +52,7 @@ def decode_df(
     now. The driver fetches all current versions of the topic; workers fetch later versions, once each.
 
     Args:
-        df: a DataFrame of messages, such as from Spark's Kafka source or :meth:`KafkaAvroSource.load`.
+        df: a DataFrame of messages, such as from the data source or Spark's own Kafka source.
         conf: options of :class:`KafkaAvroDeserializer`, with ``schema.registry.url``.
         topic: the Kafka topic that all messages come from.
         schema: the reader's schema; by default, the topic's latest schema at this moment.

@@ -7,31 +7,37 @@ identify such duplicates: see ``dedup_headers``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from itertools import count
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, count
 from typing import Any, Final, TypeAlias
 
-from pyspark.sql import Column, DataFrame
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.utils import is_remote
 
 from streamnative_serdes._config import refuse_other_tenant
 from streamnative_serdes._schema import load
-from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.errors import ConfigError, EncodeError
 from streamnative_serdes.serialization import SerializationContext
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
+from .datasource.writing.sink_columns import SinkColumns
+from .datasource.writing.sink_messages import Sending, add_position, filled, send_batches
 from .encoding import Encoder, TopicWriter
 from .names import backticked, by_index, column_index, refuse_intervals, require
 from .outbox import refuse_options, require_broker
 from .pythons import warn_of_workers, worker_hints
-from .sending import KEY_HINT, BatchTask, RowTask, Sending
 from .workers import Carried
 from .writes import Write
 
+Getter: TypeAlias = Callable[[Any], Any]
+_Message: TypeAlias = tuple[bytes | None, str | bytes | None]  # value and key
 Part: TypeAlias = str | Column | Callable[[Any], Any] | None  # of a row: a column's name, an expression, a function
 
+KEY_HINT: Final = "cast the column to string"
 _KEYS: Final = (T.StringType, T.BinaryType, T.CharType, T.VarcharType, T.NullType)
 _FUNCTION_HINT: Final = "use write or foreach_batch, where Spark can compute it, or pass a function of the row"
 
@@ -168,8 +174,11 @@ class KafkaAvroSink:
         else:
             writer.try_value(kinds[0])
         self._kafka |= require_broker(self._kafka, self._topic)
-        task = BatchTask(self._sending(batch), encoder, tuple(fields) or None, self._key is not None)
-        columns.mapInArrow(task, "nothing int").collect()
+        values = len(fields) or 1
+        parts_of = SinkColumns(
+            {} if self._key is None else {"key": values}, tuple(fields), tuple(range(values)), encoder
+        )
+        columns.mapInArrow(ColumnsTask(self._sending(batch), parts_of), "nothing int").collect()
 
     def _send_rows(self, df: DataFrame, batch: int | None) -> None:
         for name in df.columns if self._value is None else ():
@@ -227,6 +236,109 @@ class KafkaAvroSink:
         vars(self).update(state)
         if isinstance(state.get("_serializer"), Carried):
             self._serializer = state["_serializer"].get()
+
+
+@dataclass(frozen=True, slots=True)
+class RowTask:
+    """The task for rows as Python objects, which is pickled for the workers.
+
+    Args:
+        to: the destination.
+        serializer: serializes the values.
+        key: the column or function of the row for the key; None for no keys.
+        value: the column or function of the row for the value; None for the whole row.
+    """
+
+    to: Sending
+    serializer: Carried[KafkaAvroSerializer]
+    key: str | Getter | None
+    value: str | Getter | None
+
+    def __call__(self, rows: Iterable[Any]) -> None:
+        """Send the rows of one partition.
+
+        Raises:
+            EncodeError: a row does not fit the schema.
+            DeliveryError: a message could not be delivered.
+        """
+        remaining = iter(rows)
+        for first in remaining:
+            with self.to.outbox() as out:
+                self.to.send(out, self._messages(chain((first,), remaining)))
+
+    def _messages(self, rows: Iterable[Any]) -> Iterator[_Message]:
+        serialize, topic = self.serializer.get().serialize, self.to.topic
+        key_of, value_of = _getter(self.key), _getter(self.value)
+        number = -1
+        try:
+            for number, row in enumerate(rows):  # noqa: B007 - used in the except clause
+                value = serialize(topic, row if value_of is None else value_of(row))
+                yield value, None if key_of is None else _as_key(key_of(row))
+        except EncodeError as error:
+            add_position(error, number)
+            raise
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnsTask:
+    """The task for rows as Arrow columns: a function for mapInArrow that returns no rows.
+
+    Args:
+        to: the destination.
+        columns: where the parts of messages are.
+    """
+
+    to: Sending
+    columns: SinkColumns
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Send the rows of one partition; raises as :func:`send_batches` does."""
+        rows = filled(batches)
+        if rows is not None:
+            send_batches(rows, self.columns, self.to, places=False)
+        return iter(())
+
+
+def _getter(part: str | Getter | None) -> Getter | None:
+    """A function that gets ``part`` of a row; None for the whole row."""
+    return _Column(part) if isinstance(part, str) else part
+
+
+class _Column:
+    """Gets a column of a Row. It caches the column's index, which Row would search for each time."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._index = name, 0
+        self._names: Sequence[str] | None = None
+
+    def __call__(self, row: Any) -> Any:
+        if not isinstance(row, Row):
+            return row[self._name]
+        names = _names(row)
+        if names is not self._names:
+            self._names, self._index = names, self._index_in(names)
+        return row[self._index]
+
+    def _index_in(self, names: Sequence[str]) -> int:
+        try:
+            return names.index(self._name)
+        except ValueError:
+            raise ConfigError(
+                f"the row has no column {self._name!r}", hint=f"its columns are {', '.join(names)}"[:500]
+            ) from None
+
+
+def _names(row: Row) -> Sequence[str]:
+    """The column names of a row; empty if it was created without names."""
+    return getattr(row, "__fields__", ())
+
+
+def _as_key(key: Any) -> str | bytes | None:
+    if key is None or isinstance(key, str | bytes):
+        return key
+    if isinstance(key, bytearray):
+        return bytes(key)
+    raise EncodeError(f"expected a key of type str or bytes, got {type(key).__name__}", hint=KEY_HINT)
 
 
 def _column(part: Part) -> Column:

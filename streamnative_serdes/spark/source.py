@@ -1,4 +1,4 @@
-"""KafkaAvroSource: reads offset ranges of a Kafka topic in Spark tasks, as objects or as a DataFrame of messages.
+"""KafkaAvroSource: reads ranges of a topic's offsets in Spark tasks, as Python objects, for RDDs and foreachPartition.
 
 The driver chooses the ranges, so a retried task reads the same messages. To read each message once, start each job at
 the end offsets of the job before::
@@ -10,11 +10,8 @@ the end offsets of the job before::
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-from pyspark.sql import DataFrame, SparkSession
+from dataclasses import astuple, dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from streamnative_serdes._config import refuse_other_tenant
 from streamnative_serdes._kafka import require_options
@@ -24,16 +21,41 @@ from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.serialization import SerializationContext
 
-from .pythons import warn_of_workers
-from .stream import KAFKA_COLUMNS, open_stream
-from .topic import OffsetRange, Offsets, TopicAdmin, cut, headers_of, read_range, record_batches
+from .datasource.offsets.bounds import EARLIEST, LATEST, Bound, Place, Topics
+from .datasource.offsets.brokers import Brokers
+from .datasource.offsets.ranges import Range, ranges_of
+from .datasource.reading.batch import offsets_between
+from .datasource.reading.task import Patience, read_range
 from .workers import Carried
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from confluent_kafka import Message
 
+PATIENCE: Final = Patience(seconds=60.0, loss_hint="choose other offsets: ranges() says which there are", wait_hint="")
+# The client requires a group. Nobody joins it, and no offset is committed. librdkafka's default level is written out.
+_DEFAULTS: Final[Mapping[str, Any]] = {"group.id": "streamnative-serdes", "isolation.level": "read_committed"}
+_WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
 _SKIPPED: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetRange:
+    """The offsets from ``start`` (inclusive) to ``end`` (exclusive) of one partition.
+
+    Raises:
+        ConfigError: a number is not an integer from 0 on, or the range ends before it starts.
+    """
+
+    partition: int
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if not all(_is_whole(number) for number in astuple(self)) or self.start > self.end:
+            raise ConfigError(f"expected integers from 0 on, and start <= end, got {self!r:.200}")
+
+
+Offsets: TypeAlias = Literal["earliest", "latest"] | Mapping[int, int]
 
 
 class Received(NamedTuple):
@@ -64,8 +86,6 @@ class KafkaAvroSource:
         SchemaRegistryError: the registry refuses, or cannot be reached.
     """
 
-    _sent: SourceTask | None = None  # set in a worker, where only the task exists
-
     def __init__(
         self,
         topic: str,
@@ -79,9 +99,11 @@ class KafkaAvroSource:
         require_options(kafka, topic)
         if "/" not in topic:  # only a short name depends on the user's tenant
             refuse_other_tenant(kafka, conf)
-        self._topic, self._kafka, self._on_error = topic, dict(kafka), on_error
-        self._deserializer = KafkaAvroDeserializer(conf, schema, from_dict)
-        self._deserializer.warm_up(topic)
+        self._topic, self._kafka, self._on_error = topic, {**_DEFAULTS, **kafka}, on_error
+        deserializer = KafkaAvroDeserializer(conf, schema, from_dict)
+        deserializer.warm_up(topic)
+        self._deserializer = Carried(deserializer)
+        deserializer.close()
 
     def ranges(
         self, starts: Offsets = "earliest", ends: Offsets = "latest", per_partition: int = 1
@@ -94,15 +116,31 @@ class KafkaAvroSource:
             per_partition: number of ranges, of about equal length, into which each partition is split.
 
         Raises:
-            ConfigError: the topic or a partition does not exist, an end is past the partition's end, or a number is
-                invalid.
-            OffsetOutOfRangeError: a start offset is not available in the partition.
+            ConfigError: the topic or a partition does not exist, or a number is invalid.
+            OffsetOutOfRangeError: the partition does not have such an offset.
             BrokerUnavailableError: no broker answers: after 5 s if none has ever answered and the client reports an
                 error for each address, else after 20 s.
             KafkaException: a broker refuses the request.
         """
-        with closing(TopicAdmin(self._kafka, self._topic)) as admin:
-            return cut(admin, self._topic, starts, ends, per_partition)
+        if not _is_whole(per_partition, 1):
+            raise self._error(f"per_partition: expected an integer from 1 on, got {per_partition!r:.40}")
+        brokers = Brokers(self._kafka, Topics((self._topic,)))
+        places = brokers.places()
+        bounds = self._bound("starts", starts, places, EARLIEST), self._bound("ends", ends, places, LATEST)
+        spans = ranges_of(*offsets_between(brokers, places, *bounds, PATIENCE))
+        return [
+            OffsetRange(part.partition, part.start, part.end) for span in spans for part in span.parts(per_partition)
+        ]
+
+    def _bound(self, name: str, given: Offsets, places: list[Place], rest: int) -> Bound:
+        """``given`` as the data source has it; ``rest`` is for partitions that are not named."""
+        if isinstance(given, str) and given in _WORDS:
+            return Bound(name, everywhere=_WORDS[given])
+        if isinstance(given, Mapping) and all(_is_whole(number) for pair in given.items() for number in pair):
+            named = {(self._topic, number): offset for number, offset in given.items()}
+            return Bound(name, offsets={**dict.fromkeys(places, rest), **named})
+        text = "expected 'earliest', 'latest' or a dict of offsets by partition, integers from 0 on"
+        raise self._error(f"{name}: {text}, got {given!r:.80}")
 
     def read(self, ranges: Iterable[OffsetRange]) -> Iterator[Received]:
         """The messages of ``ranges``, deserialized: ``sc.parallelize(ranges, len(ranges)).mapPartitions(source.read)``.
@@ -110,102 +148,39 @@ class KafkaAvroSource:
         Raises:
             ConfigError: ``reader.schema.policy`` is ``latest.seen``.
             SerdesError: a message cannot be decoded, and ``on_error`` is ``"raise"``.
-            OffsetOutOfRangeError: the broker no longer has the first offsets of a range.
-            BrokerUnavailableError: no broker answered for a minute.
+            OffsetOutOfRangeError: the broker no longer has all offsets of a range.
+            BrokerUnavailableError: no messages arrived for a minute.
             KafkaException: the broker reports an error.
-            TimeoutError: no messages arrived for a minute.
         """
-        return self._task().read(ranges)
-
-    def load(self, spark: SparkSession, ranges: Iterable[OffsetRange]) -> DataFrame:
-        """The raw messages of ``ranges``, in the columns of Spark's own Kafka source; ``decode_df`` decodes them."""
-        warn_of_workers(spark)
-        chosen = tuple(ranges)
-        # One task per range: by default, Spark would put so few rows into fewer tasks.
-        numbers = spark.range(0, len(chosen), numPartitions=max(len(chosen), 1))
-        return numbers.mapInArrow(LoadTask(self._task(), chosen), KAFKA_COLUMNS)
-
-    def stream(
-        self, spark: SparkSession, starts: Offsets = "earliest", max_offsets_per_trigger: int | None = None
-    ) -> DataFrame:
-        """The topic as a stream, in the same columns as :meth:`load`. Spark's checkpoint stores the offsets.
-
-        Partitions added later are read from their earliest available offset. A query fails with OffsetOutOfRangeError
-        if the checkpoint is past the topic's end, or if the topic no longer has the next messages: data may have been
-        lost. (A topic that was recreated and has grown past the checkpoint cannot be detected.)
-
-        Args:
-            spark: the session.
-            starts: start offsets of a query without a checkpoint; see :meth:`ranges`.
-            max_offsets_per_trigger: maximum number of offsets per batch, shared among the partitions in proportion to
-                their backlog, at least one each; requires PySpark 4.2. By default, a batch takes the whole backlog.
-
-        Raises:
-            ConfigError: the limit is not an integer from 1 on, or PySpark does not support limits.
-        """
-        warn_of_workers(spark)
-        return open_stream(spark, self._kafka, self._topic, starts, max_offsets_per_trigger)
-
-    def close(self) -> None:
-        """Close the driver's idle connections to the registry."""
-        self._deserializer.close()
-
-    def _task(self) -> SourceTask:
-        return self._sent or SourceTask(self._topic, self._kafka, Carried(self._deserializer), Carried(self._on_error))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_sent": self._task()}
-
-
-@dataclass(frozen=True, slots=True)
-class SourceTask:
-    """The task that consumes ranges, which is pickled for the workers."""
-
-    topic: str
-    kafka: Mapping[str, Any] = field(repr=False)  # may contain credentials
-    deserializer: Carried[KafkaAvroDeserializer]
-    on_error: Carried[OnError]
-
-    def read(self, ranges: Iterable[OffsetRange]) -> Iterator[Received]:
-        """As :meth:`KafkaAvroSource.read`."""
-        deserializer, on_error = self.deserializer.get(), self.on_error.get()
+        deserializer = self._deserializer.get()
         if policy_of(deserializer).seen is not None:
-            raise ConfigError(
+            raise self._error(
                 "tasks do not know what other tasks have read, so there is no latest.seen",
-                topic=self.topic,
-                hint="use decode_df, or reader.schema.policy=latest or fixed",
+                "use decode_df, or reader.schema.policy=latest or fixed",
             )
         # A placeholder for skipped messages, so that values and messages stay aligned.
-        instead: OnError = (lambda _: _SKIPPED) if on_error == "skip" else on_error
-        for each in ranges:
-            for messages in read_range(self.kafka, self.topic, each):
+        instead: OnError = (lambda _: _SKIPPED) if self._on_error == "skip" else self._on_error
+        for span in ranges:
+            for messages in read_range(self._kafka, Range(self._topic, *astuple(span)), PATIENCE):
                 values = deserializer.deserialize_many(None, messages, instead)
                 for message, value in zip(messages, values, strict=True):
                     if value is not _SKIPPED:
                         yield Received(value, *_metadata(message))
 
+    def close(self) -> None:
+        """Close the driver's idle connections to the registry."""
+        self._deserializer.get().close()
 
-@dataclass(frozen=True, slots=True)
-class LoadTask:
-    """The task of :meth:`KafkaAvroSource.load`, which gets the numbers of its ranges as rows."""
+    def _error(self, text: str, hint: str | None = None) -> ConfigError:
+        return ConfigError(text, topic=self._topic, hint=hint)
 
-    task: SourceTask
-    ranges: tuple[OffsetRange, ...]
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                yield from record_batches(self.task.kafka, self.task.topic, self.ranges[number])
+def _is_whole(given: Any, least: int = 0) -> bool:
+    return isinstance(given, int) and not isinstance(given, bool) and given >= least
 
 
 def _metadata(message: Message) -> tuple[Any, ...]:
     """Key, topic, partition, offset, timestamp and headers, in the order of :class:`Received`."""
     kind, timestamp = message.timestamp()
-    return (
-        message.key(),
-        message.topic(),
-        message.partition(),
-        message.offset(),
-        timestamp if kind else None,
-        headers_of(message),
-    )
+    at = timestamp if kind else None
+    return message.key(), message.topic(), message.partition(), message.offset(), at, message.headers() or []

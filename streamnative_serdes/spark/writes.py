@@ -82,14 +82,19 @@ class Write:
 
     def headers(self) -> list[tuple[str, bytes]]:
         """The common headers of all messages of the current task."""
-        task = TaskContext.get()
         found = {
             QUERY_HEADER: self.query,
             BATCH_HEADER: self.batch,
             WRITE_HEADER: self.number,
-            PARTITION_HEADER: task.partitionId() if task else 0,
+            PARTITION_HEADER: partition_of_task(),
         }
         return [(name, str(value).encode()) for name, value in found.items() if value is not None]
+
+
+def partition_of_task() -> int:
+    """The number of the partition that this task processes; 0 outside of tasks."""
+    task = TaskContext.get()
+    return task.partitionId() if task else 0
 
 
 def _runs(module: str) -> bool:

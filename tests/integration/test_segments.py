@@ -21,11 +21,11 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from servers import Kafka
 from waiting import HANG_SECONDS, until
 
+from streamnative_serdes.arrow.kafka_columns import kafka_columns
 from streamnative_serdes.converters import Message, read_segment, read_segment_batches
 from streamnative_serdes.converters.batches import read_batches
 from streamnative_serdes.converters.wire import BatchLimits
 from streamnative_serdes.errors import DecodeError
-from streamnative_serdes.spark.topic import _as_batch
 
 SEGMENT = 1 << 20  # bytes: the smallest that Kafka 4 allows
 HALF = bytes(SEGMENT * 6 // 10)  # two such values do not fit into one segment
@@ -111,7 +111,7 @@ def require_same(kafka: Kafka, topic: str, isolation: Isolation = "read_uncommit
     options["isolation"] = isolation
     messages = list(read_segment(*paths, schema_header=False, **options))
     assert [shown(message) for message in messages] == [shown(message) for message in expected]
-    theirs = pa.Table.from_batches([_as_batch(expected)])
+    theirs = pa.Table.from_batches([kafka_columns(expected)])
     ours = pa.Table.from_batches(list(read_segment_batches(*paths, batch_rows=3, **options)), theirs.schema)
     ours.validate(full=True)
     assert ours.equals(theirs)

@@ -1,9 +1,10 @@
-"""KafkaAvroSource on a real Kafka: transactions and broker timestamps, which the mock broker lacks."""
+"""Both sources on a real Kafka: transactions and broker timestamps, which the mock broker lacks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -19,9 +20,12 @@ from waiting import HANG_SECONDS, until
 
 from streamnative_serdes import KafkaAvroSerializer
 from streamnative_serdes.spark import KafkaAvroSource, OffsetRange
-from streamnative_serdes.spark import topic as ranges
-from streamnative_serdes.spark.stream import Origin, StreamReader
-from streamnative_serdes.spark.topic import TopicAdmin, record_batches
+from streamnative_serdes.spark import source as sources
+from streamnative_serdes.spark.datasource.offsets.bounds import Topics
+from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
+from streamnative_serdes.spark.datasource.offsets.ranges import Range
+from streamnative_serdes.spark.datasource.reading.columns import Plan, plan
+from streamnative_serdes.spark.datasource.reading.stream import stream_reader
 from streamnative_serdes.testing import LocalRegistry
 
 STAMP = 1_700_000_000_123
@@ -35,7 +39,8 @@ def conf() -> Iterator[dict[str, str]]:
 
 @pytest.fixture
 def client(kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    monkeypatch.setattr(ranges, "PATIENCE", 5.0)  # a source that waits for missing messages must fail soon
+    # A source that waits for missing messages must fail soon.
+    monkeypatch.setattr(sources, "PATIENCE", replace(sources.PATIENCE, seconds=5.0))
     return {"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0}
 
 
@@ -47,12 +52,18 @@ def create(client: dict[str, Any], **config: str) -> str:
     return topic
 
 
+def planned(client: dict[str, Any], topic: str, **more: str) -> Plan:
+    """A read of the data source, from the earliest offsets."""
+    options = {f"kafka.{name}": str(value) for name, value in client.items()}
+    return plan({**options, "subscribe": topic, "startingOffsets": "earliest", **more})
+
+
 class Transactions:
     """Writes numbers, one transaction per call; ``end`` is the offset after all of them."""
 
     def __init__(self, client: dict[str, Any], conf: dict[str, str], topic: str) -> None:
         self._topic, self._serializer = topic, KafkaAvroSerializer(conf, "long")
-        self._admin = TopicAdmin(client, topic)
+        self._brokers = Brokers({**client, "isolation.level": "read_committed"}, Topics((topic,)))
         self._producer = Producer({**client, "transactional.id": topic})
         self._producer.init_transactions(HANG_SECONDS)
         self.end = 0
@@ -76,12 +87,14 @@ class Transactions:
         self._marked()
 
     def close(self) -> None:
-        self._admin.close()
+        self._brokers.close()
 
     def _marked(self) -> None:
         """Wait for the marker that ends the transaction, which the broker may write after its response."""
         self.end += 1
-        until(lambda: self._admin.bounds(0)[1] == self.end, "the transaction is ended")
+        until(
+            lambda: self._brokers.latest([(self._topic, 0)]) == {(self._topic, 0): self.end}, "the transaction is ended"
+        )
 
 
 def test_offsets_without_messages_neither_block_the_source_nor_hide_messages(
@@ -118,9 +131,11 @@ def test_an_open_transaction_limits_the_offsets_to_read(client: dict[str, Any], 
         writer.begin(2)
         source = KafkaAvroSource(topic, client, conf)
         assert source.ranges() == [OffsetRange(0, 0, 2)]
-        reader = StreamReader(Origin(client, topic, "earliest"))
-        assert reader.latestOffset({"0": 0}) == {"0": 2}
-        (part,) = reader.partitions({"0": 0}, {"0": 2})
+        reader = stream_reader(planned(client, topic, **{"kafka.isolation.level": "read_committed"}))
+        begin = reader.initialOffset()
+        end = reader.latestOffset(begin)
+        assert end["topics"] == {topic: {"0": 2}}
+        (part,) = reader.partitions(begin, end)
         assert pa.Table.from_batches(reader.read(part)).column("offset").to_pylist() == [0]
         writer.commit()  # marker at 3
     assert source.ranges({0: 2}) == [OffsetRange(0, 2, 4)]
@@ -134,7 +149,7 @@ def test_a_timestamp_has_the_type_that_the_topic_is_configured_for(
     topic = create(client, **{"message.timestamp.type": kind})
     with closing(Transactions(client, conf, topic)) as writer:
         writer.commit(0, 1)
-    table = pa.Table.from_batches(record_batches(client, topic, OffsetRange(0, 0, 2)))
+    table = pa.Table.from_batches(planned(client, topic).batches(Range(topic, 0, 0, 2)))
     assert table.column("timestampType").to_pylist() == [number] * 2
     stamps = {stamp // 1_000 for stamp in table.column("timestamp").cast("int64").to_pylist()}
     read = KafkaAvroSource(topic, client, conf).read([OffsetRange(0, 0, 2)])

@@ -11,8 +11,10 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
 
+import spark_topics
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
+from orders import ranges_now
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
@@ -21,7 +23,6 @@ from waiting import HANG_SECONDS, until
 
 from streamnative_serdes import KafkaAvroSerializer
 from streamnative_serdes.spark import KafkaAvroSink, KafkaAvroSource, Received, decode_df
-from streamnative_serdes.spark.topic import TopicAdmin
 
 MESSAGES, VERSIONS, PARTITIONS = 20_000, 8, 4
 SOURCE, TARGET = "spark-from", "spark-to"
@@ -50,12 +51,11 @@ class Job:
 
     def __init__(self, spark: SparkSession, kafka: dict[str, Any], conf: dict[str, str], checkpoint: Path) -> None:
         self._spark, self._kafka, self._conf, self._checkpoint = spark, kafka, conf, checkpoint
-        self._source = KafkaAvroSource(SOURCE, kafka, conf)
         self._sink = KafkaAvroSink(TARGET, kafka, conf, schema(VERSIONS - 1), key="id_text", dedup_headers=True)
         self.restarts = 0
 
     def start(self) -> StreamingQuery:
-        writer = self._source.stream(self._spark).writeStream.foreachBatch(self._each)
+        writer = spark_topics.stream(self._spark, self._kafka, SOURCE).writeStream.foreachBatch(self._each)
         return writer.option("checkpointLocation", str(self._checkpoint)).start()
 
     def _each(self, df: DataFrame, batch: int) -> None:
@@ -85,11 +85,7 @@ def produce(kafka: dict[str, Any], conf: dict[str, str], numbers: range) -> None
 
 
 def written(kafka: dict[str, Any]) -> int:
-    admin = TopicAdmin(kafka, TARGET)
-    try:
-        return sum(admin.ends(PARTITIONS))
-    finally:
-        admin.close()
+    return sum(span.end for span in ranges_now(kafka, TARGET))
 
 
 def place(message: Received) -> tuple[bytes | None, ...]:

@@ -6,6 +6,7 @@ import logging
 import socket
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -28,7 +29,7 @@ from streamnative_serdes.spark import (
     KafkaAvroSource,
     OffsetRange,
 )
-from streamnative_serdes.spark import topic as ranges
+from streamnative_serdes.spark import source as sources
 from streamnative_serdes.testing import MockBroker
 
 TOPIC = "flights"
@@ -46,7 +47,7 @@ def nothing_answered_yet(monkeypatch: pytest.MonkeyPatch, conf: dict[str, str]) 
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clients, "FIRST_SECONDS", 1.0)
     monkeypatch.setattr(clients, "ANSWER_SECONDS", 2.0)
-    monkeypatch.setattr(ranges, "PATIENCE", 1.0)
+    monkeypatch.setattr(sources, "PATIENCE", replace(sources.PATIENCE, seconds=1.0))
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
 
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import Producer
 from demo import round_trip
 from demo.__main__ import demo
 from demo.columnar import ColumnarRoundTrip
@@ -34,11 +34,11 @@ from demo.flights import (
 from demo.job import Job
 from demo.round_trip import Destination, Result, RoundTrip, Stage
 from demo.tasks import Tally
+from orders import messages_of
 from pyspark.sql import SparkSession
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.spark.session import SparkError, reason
-from streamnative_serdes.spark.topic import OffsetRange, TopicAdmin, read_range
 from streamnative_serdes.testing import LocalRegistry
 
 ROWS = 3_000
@@ -60,12 +60,7 @@ class Recorded:
 
 
 def values_of(kafka: dict[str, str], partition: int) -> list[bytes | None]:
-    admin = TopicAdmin(kafka, "flights")
-    end = admin.ends(partition + 1)[partition]
-    admin.close()
-    return [
-        message.value() for chunk in read_range(kafka, "flights", OffsetRange(partition, 0, end)) for message in chunk
-    ]
+    return [message.value() for message in messages_of(kafka, "flights") if message.partition() == partition]
 
 
 def produce(kafka: dict[str, str], value: bytes | None) -> None:
@@ -239,12 +234,6 @@ def test_a_record_of_other_fields_is_an_error(change: dict[str, Any]) -> None:
         del flight["distance"]
     with pytest.raises(ValueError, match="expected a record with the fields"):
         decoded_values(flight)
-
-
-def test_an_unavailable_offset_is_an_error(kafka: dict[str, str]) -> None:
-    produce(kafka, b"x")
-    with pytest.raises(KafkaException, match=r"[Oo]ffset"):
-        list(read_range(kafka, "flights", OffsetRange(0, 5, 7)))
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from confluent_kafka import Producer
 from confluent_stand_in import ConfluentStandIn
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
+from spark_topics import stream
 from versions import SEEN, as_version, bare, damaged, framed, register, schema
 
 from streamnative_serdes import ConfigError, DecodeError, KafkaAvroDeserializer
@@ -220,8 +221,7 @@ def test_a_stream_fixes_the_version_of_each_batch_and_goes_on_after_a_restart(
 
     def run() -> None:
         query = (
-            KafkaAvroSource(TOPIC, kafka, seen_conf)
-            .stream(spark)
+            stream(spark, kafka, TOPIC)
             .writeStream.foreachBatch(each)
             .option("checkpointLocation", str(tmp_path / "checkpoint"))
             .trigger(availableNow=True)
@@ -258,11 +258,11 @@ def test_columns_need_one_schema(spark: SparkSession, seen_conf: dict[str, Any])
 def test_a_stream_has_its_columns_before_its_messages(
     spark: SparkSession, seen_conf: dict[str, Any], kafka: dict[str, str]
 ) -> None:
-    stream = KafkaAvroSource(TOPIC, kafka, seen_conf).stream(spark)
+    messages = stream(spark, kafka, TOPIC)
     with pytest.raises(ConfigError, match=r"the columns of a stream are fixed before .* foreachBatch"):
-        decode_df(stream, seen_conf, topic=TOPIC)
+        decode_df(messages, seen_conf, topic=TOPIC)
     latest = {**seen_conf, "reader.schema.policy": "latest"}
-    assert decode_df(stream, latest, topic=TOPIC).columns == ["name", "f0", "f1", "f2"]
+    assert decode_df(messages, latest, topic=TOPIC).columns == ["name", "f0", "f1", "f2"]
 
 
 def test_a_column_function_does_not_know_its_messages(spark: SparkSession, seen_conf: dict[str, Any]) -> None:
@@ -278,7 +278,6 @@ def test_tasks_do_not_know_what_other_tasks_have_read(
     ranges = source.ranges()
     with pytest.raises(SparkError, match="tasks do not know what other tasks have read"), spark_errors():
         spark.sparkContext.parallelize(ranges, 1).mapPartitions(source.read).collect()
-    assert source.load(spark, ranges).count() == 2
 
 
 def test_seen_without_the_policy_is_refused(spark: SparkSession, seen_conf: dict[str, Any], tmp_path: Path) -> None:

@@ -14,8 +14,10 @@ from orders import ROWS, SCHEMA, TOPIC, messages_of, read
 
 from streamnative_serdes import EncodeError, KafkaAvroSerializer
 from streamnative_serdes.errors import BatchTooLargeError
+from streamnative_serdes.spark.datasource.writing.sink_columns import SinkColumns
+from streamnative_serdes.spark.datasource.writing.sink_messages import Sending, bytes_of
 from streamnative_serdes.spark.encoding import Encoder
-from streamnative_serdes.spark.sending import BatchTask, Sending, bytes_of
+from streamnative_serdes.spark.sink import ColumnsTask
 from streamnative_serdes.spark.writes import Write
 
 BATCH = pa.RecordBatch.from_pylist([dict(zip(("0", "1", "2"), row, strict=True)) for row in ROWS])
@@ -38,13 +40,17 @@ def test_a_null_array_has_null_pieces() -> None:
     assert list(bytes_of(pa.nulls(3))) == [None] * 3
 
 
+def columns_of(encoder: Encoder) -> SinkColumns:
+    return SinkColumns({}, ("id", "state", "note"), (0, 1, 2), encoder)
+
+
 @pytest.fixture
-def task(kafka: dict[str, str], conf: dict[str, str]) -> BatchTask:
+def task(kafka: dict[str, str], conf: dict[str, str]) -> ColumnsTask:
     encoder, _ = Encoder.plan(TOPIC, conf, SCHEMA)
-    return BatchTask(Sending(TOPIC, kafka, None, 5), encoder, ("id", "state", "note"), keyed=False)
+    return ColumnsTask(Sending(TOPIC, kafka, None, 5), columns_of(encoder))
 
 
-def test_batches_without_rows_are_skipped(task: BatchTask, kafka: dict[str, str], conf: Any) -> None:
+def test_batches_without_rows_are_skipped(task: ColumnsTask, kafka: dict[str, str], conf: Any) -> None:
     assert list(task(iter([BATCH.slice(0, 0), BATCH.slice(0, 2), BATCH.slice(2, 0), BATCH.slice(2, 3)]))) == []
     found = [tuple(record.values()) for record in read(conf, messages_of(kafka))]
     assert sorted(found) == ROWS[:5]
@@ -52,12 +58,12 @@ def test_batches_without_rows_are_skipped(task: BatchTask, kafka: dict[str, str]
 
 def test_a_task_without_rows_needs_no_broker(conf: dict[str, str]) -> None:
     nowhere = Sending(TOPIC, {"bootstrap.servers": "127.0.0.1:1", "no.such.option": 1}, None, 5)
-    task = BatchTask(nowhere, Encoder.plan(TOPIC, conf, SCHEMA)[0], ("id", "state", "note"), keyed=False)
+    task = ColumnsTask(nowhere, columns_of(Encoder.plan(TOPIC, conf, SCHEMA)[0]))
     assert list(task(iter([BATCH.slice(0, 0)]))) == []
     assert list(task(iter([]))) == []
 
 
-def test_the_row_of_an_error_is_counted_through_batches(task: BatchTask) -> None:
+def test_the_row_of_an_error_is_counted_through_batches(task: ColumnsTask) -> None:
     bad = BATCH.set_column(1, "1", pa.array(["PAID"] * 41 + ["LOST"] + ["OPEN"] * 958))
     with pytest.raises(EncodeError, match=r"field state.*LOST.*\(row 241 of partition 0\)") as caught:
         task(iter([BATCH.slice(0, 200), bad]))
@@ -80,12 +86,13 @@ class Narrow(Encoder):
 
 
 @pytest.fixture
-def narrow(task: BatchTask) -> BatchTask:
-    whole = task.encoder
-    return replace(task, encoder=Narrow(whole.topic, whole.writer, whole.record))
+def narrow(task: ColumnsTask) -> ColumnsTask:
+    whole = task.columns.encoder
+    assert whole is not None
+    return replace(task, columns=columns_of(Narrow(whole.topic, whole.writer, whole.record)))
 
 
-def test_rows_are_numbered_through_the_parts_of_batches(narrow: BatchTask, kafka: dict[str, str], conf: Any) -> None:
+def test_rows_are_numbered_through_the_parts_of_batches(narrow: ColumnsTask, kafka: dict[str, str], conf: Any) -> None:
     task = replace(narrow, to=replace(narrow.to, write=Write("q")))
     assert list(task(iter([BATCH.slice(0, 350), BATCH.slice(350), BATCH.slice(0, 2)]))) == []
     messages = messages_of(kafka)
@@ -95,7 +102,7 @@ def test_rows_are_numbered_through_the_parts_of_batches(narrow: BatchTask, kafka
 
 
 @pytest.mark.parametrize("place", [0, 99, 299, 300, 599, 600, 998])
-def test_the_row_of_an_error_is_counted_through_the_parts_of_a_batch(narrow: BatchTask, place: int) -> None:
+def test_the_row_of_an_error_is_counted_through_the_parts_of_a_batch(narrow: ColumnsTask, place: int) -> None:
     states = ["PAID"] * 1000
     states[place] = "LOST"
     bad = BATCH.set_column(1, "1", pa.array(states))
@@ -105,7 +112,7 @@ def test_the_row_of_an_error_is_counted_through_the_parts_of_a_batch(narrow: Bat
     assert caught.value.row is None
 
 
-def test_the_error_for_columns_of_another_schema_has_no_row(task: BatchTask) -> None:
+def test_the_error_for_columns_of_another_schema_has_no_row(task: ColumnsTask) -> None:
     with pytest.raises(EncodeError) as caught:
         task(iter([BATCH.set_column(0, "0", pa.array([[1]] * 1000))]))
     assert "of partition" not in str(caught.value)

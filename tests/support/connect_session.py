@@ -17,7 +17,6 @@ from pyspark.sql import functions as F
 
 from streamnative_serdes.spark import (
     KafkaAvroSink,
-    KafkaAvroSource,
     SeenSchemas,
     decode_df,
     encode_df,
@@ -84,13 +83,9 @@ class Trial:
     def try_stream(self) -> list[int]:
         return self.stored(self.orders(), "a")
 
-    def try_load(self) -> list[int]:
-        source = KafkaAvroSource("orders", self.kafka, self.conf)
-        return ids(decode_df(source.load(self.spark, source.ranges()), self.conf, topic="orders"))
-
-    def try_streamed(self) -> list[int]:
-        source = KafkaAvroSource("orders", self.kafka, self.conf)
-        return self.stored(decode_df(source.stream(self.spark), self.conf, topic="orders"), "b")
+    def try_decode_stream(self) -> list[int]:
+        raw = self.spark.readStream.format(FORMAT).options(**self.client, subscribe="orders")
+        return self.stored(decode_df(raw.option("startingOffsets", "earliest").load(), self.conf, topic="orders"), "b")
 
     def stored(self, df: DataFrame, name: str) -> list[int]:
         """The ids that a stream writes to a file, from its checkpoint."""

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from streamnative_serdes import KafkaAvroDeserializer
-from streamnative_serdes.spark import OffsetRange
-from streamnative_serdes.spark.topic import TopicAdmin, read_range
+from streamnative_serdes.spark.datasource.offsets.bounds import Topics
+from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
+from streamnative_serdes.spark.datasource.offsets.ranges import Range, ranges_of
+from streamnative_serdes.spark.datasource.reading.task import Patience, read_range
 
 TOPIC = "flights"  # of the fixture's broker
 SCHEMA = {
@@ -23,14 +25,18 @@ ROWS = [(number, ("OPEN", "PAID")[number % 2], None if number % 3 else f"n{numbe
 COLUMNS = "id bigint, state string, note string"
 
 
-def messages_of(kafka: dict[str, str], topic: str = TOPIC) -> list[Any]:
-    admin = TopicAdmin(kafka, topic)
-    try:
-        ends = admin.ends(admin.partitions())
-    finally:
-        admin.close()
-    ranges = [OffsetRange(partition, 0, end) for partition, end in enumerate(ends)]
-    return [message for each in ranges for chunk in read_range(kafka, topic, each) for message in chunk]
+def ranges_now(kafka: dict[str, Any], topic: str = TOPIC) -> list[Range]:
+    """All there is of a topic, a range for each partition that is not empty."""
+    brokers = Brokers({"isolation.level": "read_committed", **kafka}, Topics((topic,)))
+    places = brokers.places()
+    return ranges_of(brokers.earliest(places), brokers.latest(places))
+
+
+def messages_of(kafka: dict[str, Any], topic: str = TOPIC) -> list[Any]:
+    """All messages of a topic, in the order of partitions and offsets."""
+    client = {"group.id": "tests", **kafka}
+    spans = ranges_now(client, topic)
+    return [message for span in spans for chunk in read_range(client, span, Patience()) for message in chunk]
 
 
 def read(conf: dict[str, str], messages: Iterable[Any], topic: str = TOPIC) -> list[Any]:

@@ -100,10 +100,10 @@ def test_columns_have_what_messages_have(codec: int) -> None:
 
 
 def test_the_columns_are_those_of_sparks_kafka_source() -> None:
-    from streamnative_serdes.spark.topic import _as_batch
+    from streamnative_serdes.arrow.kafka_columns import kafka_columns
 
     (batch,) = read_segment_batches(io.BytesIO(kb.batch(*RECORDS)))
-    assert batch.schema == _as_batch([]).schema
+    assert batch.schema == kafka_columns([]).schema
 
 
 def test_the_schema_header_becomes_the_version_of_messages_and_stays_in_columns() -> None:

@@ -24,7 +24,7 @@ ALL = list(range(connect_session.ROWS))
 TOPICS = ("orders", "columns", "rows", "partitions", "batches", "row-batches", "stream")
 # What gives all ids of the topic `orders`, or of the one that it has written.
 GIVE_ALL = (
-    "batch", "decode_df", "stream", "load", "streamed", "view", "from_avro_and_to_avro", "sink_columns", "sink_rows",
+    "batch", "decode_df", "stream", "decode_stream", "view", "from_avro_and_to_avro", "sink_columns", "sink_rows",
     "sink_partitions", "sink_batches", "sink_batches_of_rows", "stream_to_stream", "seen",
 )  # fmt: skip
 

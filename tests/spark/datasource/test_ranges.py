@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from streamnative_serdes import ConfigError
 from streamnative_serdes.spark.datasource.offsets.admission import Delay, limited
-from streamnative_serdes.spark.datasource.offsets.bounds import Place, Topics
+from streamnative_serdes.spark.datasource.offsets.bounds import Place
 from streamnative_serdes.spark.datasource.offsets.checkpoint import after, begin_of, initial, restored, stored
 from streamnative_serdes.spark.datasource.offsets.ranges import Range, ranges_of
 
@@ -105,22 +105,15 @@ def test_a_batch_waits_for_its_minimum_or_for_the_delay() -> None:
     assert not delay.skips(begins, {("t", 0): 101, ("t", 1): 9})
 
 
-ORDERS = Topics(("orders",))
-
-
 @given(st.dictionaries(PLACES, st.integers(0, 2**63 - 1)))
 def test_offsets_are_restored_as_they_were_stored(offsets: dict[Place, int]) -> None:
     text = json.dumps(stored(offsets))
-    assert restored(json.loads(text), Topics(pattern=".*")) == offsets
+    assert restored(json.loads(text)) == offsets
     assert json.dumps(stored(dict(reversed(offsets.items())))) == text  # Spark compares texts
 
 
-def test_offsets_of_other_sources_are_read_where_they_are_clear() -> None:
-    assert restored({"orders": {"0": 23, "1": 4}}, ORDERS) == {("orders", 0): 23, ("orders", 1): 4}
-    assert restored({"0": 23, "1": 4}, ORDERS) == {("orders", 0): 23, ("orders", 1): 4}
-    for topics in (Topics(("a", "b")), Topics(pattern="orders")):
-        with pytest.raises(ConfigError, match=r"of KafkaAvroSource\.stream and names no topic"):
-            restored({"0": 23}, topics)
+def test_offsets_of_sparks_own_source_are_read() -> None:
+    assert restored({"orders": {"0": 23, "1": 4}}) == {("orders", 0): 23, ("orders", 1): 4}
 
 
 @pytest.mark.parametrize(
@@ -137,6 +130,7 @@ def test_offsets_of_other_sources_are_read_where_they_are_clear() -> None:
         ({"format": 1, "source": "streamnative-kafka", "topics": {"a": {"0": -1}}}, "damaged"),
         ({"format": 1, "source": "streamnative-kafka", "topics": {"a": {"x": 1}}}, "damaged"),
         ({"logOffset": 5}, "of another source: its offsets are"),
+        ({"0": 23}, "of another source: its offsets are"),
         ({}, "of another source"),
         ({"0": "5"}, "of another source"),
         ([1], "of another source"),
@@ -145,33 +139,32 @@ def test_offsets_of_other_sources_are_read_where_they_are_clear() -> None:
 )
 def test_a_foreign_or_newer_checkpoint_is_refused_by_name(found: Any, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
-        restored(found, ORDERS)
+        restored(found)
 
 
 def test_the_first_batch_begins_where_it_did_although_the_initial_offsets_have_changed() -> None:
     x, y, z = ({("orders", 0): offset} for offset in (100, 150, 200))
-    end = after(initial(x), y, ORDERS)
+    end = after(initial(x), y)
     assert json.loads(json.dumps(end)) == {**stored(y), "start": {"orders": {"0": 100}}}
     # The query ended before its first batch was committed, and startingOffsets=latest means another offset now.
     for again in (initial(z), initial(y), initial(x), initial(z | {("orders", 1): 0})):
-        assert begin_of(again, end, ORDERS) == x
+        assert begin_of(again, end) == x
     # The batch was committed: the next one begins at its end, and so does one without data.
-    following = after(end, z, ORDERS)
+    following = after(end, z)
     assert following == stored(z)
-    assert begin_of(end, following, ORDERS) == y
-    assert begin_of(end, end, ORDERS) == y
-    assert begin_of(end, stored(y), ORDERS) == y
+    assert begin_of(end, following) == y
+    assert begin_of(end, end) == y
+    assert begin_of(end, stored(y)) == y
 
 
 def test_offsets_are_the_same_text_if_nothing_is_new() -> None:
     x = {("orders", 0): 100}
-    for start in (initial(x), stored(x), after(initial({("orders", 0): 7}), x, ORDERS), {"orders": {"0": 100}}):
-        assert json.dumps(after(start, x, ORDERS)) == json.dumps(start)
+    for start in (initial(x), stored(x), after(initial({("orders", 0): 7}), x), {"orders": {"0": 100}}):
+        assert json.dumps(after(start, x)) == json.dumps(start)
 
 
 def test_topics_of_sparks_own_checkpoint_may_be_called_like_our_keys() -> None:
-    both = Topics(("start", "topics"))
     start, end = {"start": {"0": 3}, "topics": {"0": 3}}, {"start": {"0": 5}, "topics": {"0": 5}}
-    assert begin_of(start, end, both) == {("start", 0): 3, ("topics", 0): 3}
+    assert begin_of(start, end) == {("start", 0): 3, ("topics", 0): 3}
     others = {"source": {"0": 1}, "format": {"0": 2}}
-    assert restored(others, Topics(("format", "source"))) == {("source", 0): 1, ("format", 0): 2}
+    assert restored(others) == {("source", 0): 1, ("format", 0): 2}

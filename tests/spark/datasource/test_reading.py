@@ -263,7 +263,6 @@ def checkpoint(folder: Path, offsets: Any) -> Path:
         ({"logOffset": 3}, r"the checkpoint is of another source: its offsets are \{'logOffset': 3\}"),
         ({"format": 1, "source": "iceberg", "topics": {}}, "the checkpoint is of another source: 'iceberg'"),
         ({"format": 2, "source": FORMAT, "topics": {}}, "offsets of format 2, and this version reads formats up to 1"),
-        ({"0": 3, "1": 2}, "the checkpoint is of KafkaAvroSource.stream and names no topic"),
     ],
 )
 def test_a_query_on_the_checkpoint_of_another_source_ends_before_any_job(
@@ -499,3 +498,15 @@ def test_the_columns_of_kafka_are_those_of_sparks_own_source(spark: SparkSession
         "timestampType:int,headers:array<struct<key:string,value:binary>>>"
     )
     assert isinstance(df.schema["timestamp"].dataType, T.TimestampType)
+
+
+def test_timestamps_are_instants_whichever_type_sql_calls_timestamp(
+    spark: SparkSession, client: dict[str, str]
+) -> None:
+    spark.conf.set("spark.sql.timestampType", "TIMESTAMP_NTZ")
+    try:
+        df = load(spark, **client, subscribe="orders")
+        assert df.schema["timestamp"].dataType == T.TimestampType()
+        assert df.where("timestamp is null").count() == 0
+    finally:
+        spark.conf.unset("spark.sql.timestampType")

@@ -9,8 +9,7 @@ would be lost or read twice. So the end of the first batch has the offsets where
 that starts again reads the batch from there. So has the end of a batch that goes on with partitions which the batch
 before had left out.
 
-Read too: ``{"orders": {"0": 23}}``, as Spark's own Kafka source stores them, and ``{"0": 23}`` of
-``KafkaAvroSource.stream``, if the query reads one topic.
+Read too: ``{"orders": {"0": 23}}``, as Spark's own Kafka source stores them.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from typing import Any, Final, TypeGuard
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.spark.datasource.given.names import FORMAT
 
-from .bounds import Place, Topics
+from .bounds import Place
 
 VERSION: Final = 1
 _START: Final = "start"
@@ -45,18 +44,15 @@ def initial(offsets: Mapping[Place, int]) -> dict[str, Any]:
     return made | {_START: made["topics"]}
 
 
-def after(
-    start: Any, offsets: Mapping[Place, int], topics: Topics, left: Mapping[Place, int] = MappingProxyType({})
-) -> dict[str, Any]:
+def after(start: Any, offsets: Mapping[Place, int], left: Mapping[Place, int] = MappingProxyType({})) -> dict[str, Any]:
     """The end of a batch that begins at ``start``, which Spark passed; ``start`` itself if nothing is new.
 
     Args:
         start: the end of the batch before.
         offsets: where the batch ends.
-        topics: what is read.
         left: where partitions were that may be missing from ``start``.
     """
-    begins = restored(start, topics)
+    begins = restored(start)
     if begins == offsets:
         return dict(start)
     if left.keys() - begins.keys():
@@ -65,18 +61,18 @@ def after(
     return stored(offsets) | first
 
 
-def begin_of(start: Any, end: Any, topics: Topics) -> dict[Place, int]:
+def begin_of(start: Any, end: Any) -> dict[Place, int]:
     """Where a batch begins: at ``start``, or where the end says that it began.
 
     Raises:
         ConfigError: as :func:`restored`.
     """
     if _is_own(end) and _START in end and start != end:
-        return restored({**end, "topics": end[_START]}, topics)
-    return restored(start, topics)
+        return restored({**end, "topics": end[_START]})
+    return restored(start)
 
 
-def restored(found: object, topics: Topics) -> dict[Place, int]:
+def restored(found: object) -> dict[Place, int]:
     """The offsets in a checkpoint.
 
     Raises:
@@ -84,13 +80,6 @@ def restored(found: object, topics: Topics) -> dict[Place, int]:
     """
     if _is_own(found):
         return _own(found)
-    if isinstance(found, dict) and found and all(_is_partition(*each) for each in found.items()):
-        if topics.pattern is not None or len(topics.names) != 1:
-            raise ConfigError(
-                "the checkpoint is of KafkaAvroSource.stream and names no topic, and the query reads several",
-                hint=_HINT,
-            )
-        return {(topics.names[0], int(partition)): offset for partition, offset in found.items()}
     if isinstance(found, dict) and found and all(_is_topic(each) for each in found.values()):
         return _by_place(found)
     raise ConfigError(f"the checkpoint is of another source: its offsets are {found!r:.200}", hint=_HINT)

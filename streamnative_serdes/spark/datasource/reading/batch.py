@@ -13,10 +13,9 @@ from streamnative_serdes.spark.datasource.given.names import TRIGGER
 from streamnative_serdes.spark.datasource.offsets.bounds import Bound, Place, end_of, start_of
 from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
 from streamnative_serdes.spark.datasource.offsets.ranges import Range, ranges_of
-from streamnative_serdes.spark.topic import OffsetOutOfRangeError
 
 from .rescans import Planned
-from .task import DATA_LOSS_HINT
+from .task import OffsetOutOfRangeError, Patience
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,7 +45,7 @@ class BatchReader(DataSourceReader):
         self.plan = plan
         self._start, self._end = start_of(options, stream=False), end_of(options)
         self._least, self._most = options.whole("minPartitions"), options.whole("maxRecordsPerPartition")
-        self._fail = plan.patience.fail
+        plan.patience  # noqa: B018 - so that the driver looks at its options
         self._plan_of = Planned.now()
         for name in TRIGGER:
             if options.text(name) is not None:
@@ -65,35 +64,7 @@ class BatchReader(DataSourceReader):
     def offsets(self) -> tuple[dict[Place, int], dict[Place, int]]:
         """Where each partition starts and ends."""
         brokers = Brokers(self.plan.kafka(), self.plan.topics)
-        places = brokers.places()
-        starts = brokers.at(self._start, places, start=True)
-        ends = brokers.at(self._end, places, start=False)
-        if self._start.offsets or self._end.offsets:
-            low, high = brokers.earliest(places), brokers.latest(places)
-            starts = self._available(self._start, starts, low, high)
-            ends = self._available(self._end, ends, low, high)
-        for (topic, partition), end in sorted(ends.items()):
-            if starts[topic, partition] > end:
-                raise ConfigError(
-                    f"partition {partition} would be read from offset {starts[topic, partition]} "
-                    f"({self._start.option}) to {end} ({self._end.option})",
-                    topic=topic,
-                )
-        return starts, ends
-
-    def _available(
-        self, bound: Bound, wanted: Mapping[Place, int], low: Mapping[Place, int], high: Mapping[Place, int]
-    ) -> dict[Place, int]:
-        found = {place: min(max(offset, low[place]), high[place]) for place, offset in wanted.items()}
-        for (topic, partition), offset in sorted(wanted.items()):
-            if bound.offsets is None or found[topic, partition] == offset:
-                continue
-            text = f"{bound.option}: partition {partition} has offsets {low[topic, partition]} to "
-            text += f"{high[topic, partition]}, got {offset}"
-            if self._fail:
-                raise OffsetOutOfRangeError(f"{text}; messages may be lost", topic=topic, hint=DATA_LOSS_HINT)
-            logger.warning("topic %s: %s; what is there is read: failOnDataLoss is false", topic, text)
-        return found
+        return offsets_between(brokers, brokers.places(), self._start, self._end, self.plan.patience)
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         """The columns of a range; Spark also calls it for a batch without ranges."""
@@ -101,3 +72,43 @@ class BatchReader(DataSourceReader):
         if span is not None:
             self._plan_of.note_query()
             yield from self.plan.batches(span)
+
+
+def offsets_between(
+    brokers: Brokers, places: list[Place], start: Bound, end: Bound, patience: Patience
+) -> tuple[dict[Place, int], dict[Place, int]]:
+    """Where each of the partitions starts and ends.
+
+    Raises:
+        ConfigError: a bound does not name exactly these partitions, or one would end before it starts.
+        OffsetOutOfRangeError: an offset is not available, and ``patience`` says to fail.
+        BrokerUnavailableError: no broker answers.
+    """
+    starts, ends = brokers.at(start, places, start=True), brokers.at(end, places, start=False)
+    if start.offsets or end.offsets:
+        low, high = brokers.earliest(places), brokers.latest(places)
+        starts = _available(start, starts, low, high, patience)
+        ends = _available(end, ends, low, high, patience)
+    for (topic, partition), last in sorted(ends.items()):
+        if starts[topic, partition] > last:
+            raise ConfigError(
+                f"partition {partition} would be read from offset {starts[topic, partition]} "
+                f"({start.option}) to {last} ({end.option})",
+                topic=topic,
+            )
+    return starts, ends
+
+
+def _available(
+    bound: Bound, wanted: Mapping[Place, int], low: Mapping[Place, int], high: Mapping[Place, int], patience: Patience
+) -> dict[Place, int]:
+    found = {place: min(max(offset, low[place]), high[place]) for place, offset in wanted.items()}
+    for (topic, partition), offset in sorted(wanted.items()):
+        if bound.offsets is None or found[topic, partition] == offset:
+            continue
+        text = f"{bound.option}: partition {partition} has offsets {low[topic, partition]} to "
+        text += f"{high[topic, partition]}, got {offset}"
+        if patience.fail:
+            raise OffsetOutOfRangeError(f"{text}; messages may be lost", topic=topic, hint=patience.loss_hint)
+        logger.warning("topic %s: %s; what is there is read: failOnDataLoss is false", topic, text)
+    return found

@@ -23,10 +23,9 @@ from streamnative_serdes.spark.datasource.offsets.checkpoint import (
     stored,
 )
 from streamnative_serdes.spark.datasource.offsets.ranges import ranges_of
-from streamnative_serdes.spark.topic import OffsetOutOfRangeError
 
 from .batch import RangePartition
-from .task import DATA_LOSS_HINT
+from .task import DATA_LOSS_HINT, OffsetOutOfRangeError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -137,9 +136,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._latest = self._first_ends() if self._last is None else self._last
             self._known = stored(self._latest)
             return self._known
-        before = {**self._left, **restored(start, self._plan.topics)}
+        before = {**self._left, **restored(start)}
         self._latest = self._ends(before) if self._last is None else self._last_ends(before)
-        self._known = after(start, self._limited(before, self._latest, limit), self._plan.topics, self._left)
+        self._known = after(start, self._limited(before, self._latest, limit), self._left)
         return self._known
 
     def _limited(self, before: dict[Place, int], ends: dict[Place, int], limit: Any) -> dict[Place, int]:
@@ -166,9 +165,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             ConfigError: the checkpoint is of another source or a newer format.
             OffsetOutOfRangeError: messages of the batch are gone, and ``failOnDataLoss`` is true.
         """
-        topics = self._plan.topics
         self._known = end
-        begins, ends = begin_of(start, end, topics), restored(end, topics)
+        begins, ends = begin_of(start, end), restored(end)
         if is_initial(start):
             begins = self._begins_again(begins, ends)
         begins |= self._begins_of_new(begins, ends)

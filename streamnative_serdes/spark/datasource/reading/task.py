@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from streamnative_serdes._kafka import OffsetsGoneError, RangeReader, StalledError
 from streamnative_serdes._log import logger
+from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.spark.datasource.offsets.ranges import Range
-from streamnative_serdes.spark.topic import OffsetOutOfRangeError
 
 from .consumers import Leased, pool
 
@@ -29,6 +29,13 @@ DATA_LOSS_HINT: Final = (
 )
 
 
+class OffsetOutOfRangeError(SerdesError):
+    """The partition does not have the requested offsets, so data may be lost; see Spark's ``failOnDataLoss``.
+
+    The topic was recreated, has dropped its oldest messages, or no longer has the partition.
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class Patience:
     """What a task does about messages that do not come.
@@ -36,10 +43,14 @@ class Patience:
     Args:
         fail: whether lost messages are an error.
         seconds: how long to wait for the next messages.
+        loss_hint: what to do about lost messages.
+        wait_hint: what to do about too short a wait.
     """
 
     fail: bool = True
     seconds: float = 120.0
+    loss_hint: str = DATA_LOSS_HINT
+    wait_hint: str = "; kafkaConsumer.pollTimeoutMs says how long to wait"
 
 
 def read_range(kafka: Mapping[str, Any], span: Range, patience: Patience) -> Iterator[list[Message]]:
@@ -59,7 +70,7 @@ def read_range(kafka: Mapping[str, Any], span: Range, patience: Patience) -> Ite
 class _Reader:
     def __init__(self, leased: Leased, span: Range, patience: Patience) -> None:
         self._reader = RangeReader(leased.consumer, leased.errors, span.topic, patience.seconds)
-        self._span, self._fail = span, patience.fail
+        self._span, self._patience = span, patience
 
     def batches(self) -> Iterator[list[Message]]:
         self._start(self._span.start)
@@ -81,15 +92,15 @@ class _Reader:
             low = gone.bounds[0]
             self._start(low if low > gone.place else self._span.end)
         except StalledError as error:
-            error.hint = f"{error.hint}; kafkaConsumer.pollTimeoutMs says how long to wait"
+            error.hint = f"{error.hint}{self._patience.wait_hint}"
             raise
         return []
 
     def _lost(self, gone: OffsetsGoneError) -> None:
         """Raise, or log what is skipped."""
-        if self._fail:
+        if self._patience.fail:
             text = f"{gone.message}; messages may be lost"
-            raise OffsetOutOfRangeError(text, topic=self._span.topic, hint=DATA_LOSS_HINT) from gone
+            raise OffsetOutOfRangeError(text, topic=self._span.topic, hint=self._patience.loss_hint) from gone
         logger.warning(
             "topic %s: %s; messages may be lost, and reading goes on: failOnDataLoss is false",
             self._span.topic,

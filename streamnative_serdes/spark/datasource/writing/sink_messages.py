@@ -2,23 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from itertools import chain, repeat
 from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamnative_serdes.arrow import in_parts
+from streamnative_serdes.arrow import in_parts, kafka_columns
 from streamnative_serdes.errors import EncodeError
-from streamnative_serdes.spark.outbox import ANY_PARTITION, NOW, Outbox
-from streamnative_serdes.spark.sending import Sending, add_position, bytes_of
-from streamnative_serdes.spark.writes import ROW_HEADER
+from streamnative_serdes.spark.outbox import ANY_PARTITION, NOW, Outbox, outbox
+from streamnative_serdes.spark.writes import ROW_HEADER, Write, partition_of_task
 
+from .commits import Sent
 from .sink_columns import SinkColumns, headers_of
 
 _Headers: TypeAlias = list[tuple[str, bytes | None]]
+_Message: TypeAlias = tuple[bytes | None, str | bytes | None]  # value and key
 _MICROSECONDS: Final = 1_000  # in a millisecond
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """The destination of messages, and their common headers.
+
+    Args:
+        topic: the Kafka topic.
+        kafka: the producer's configuration.
+        write: identifies this write in the headers; None for no headers.
+        most_reasons: how many undelivered messages the error explains at most.
+    """
+
+    topic: str
+    kafka: Mapping[str, Any] = field(repr=False)  # may contain credentials
+    write: Write | None
+    most_reasons: int
+
+    def outbox(self) -> AbstractContextManager[Outbox]:
+        """This process's producer, for one task."""
+        return outbox(self.kafka, self.topic, self.most_reasons)
+
+    def send(self, out: Outbox, messages: Iterable[_Message], sent: int = 0) -> None:
+        """Send messages of a task that has sent ``sent`` messages before."""
+        if self.write is None:
+            out.send_all(messages)
+            return
+        common = self.write.headers()
+        for number, (value, key) in enumerate(messages, sent):
+            out.send(value, key, headers=[*common, (ROW_HEADER, b"%d" % number)])
+
+
+def filled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch] | None:
+    """The batches that have rows; None if none has: a task without rows needs no producer."""
+    some = (batch for batch in batches if batch.num_rows)
+    first = next(some, None)
+    return None if first is None else chain((first,), some)
+
+
+def send_batches(batches: Iterator[pa.RecordBatch], columns: SinkColumns, to: Sending, *, places: bool) -> Sent:
+    """Send the rows of one partition: at least once, since Spark may run a task again.
+
+    Args:
+        batches: the rows; there are some.
+        columns: where the parts of messages are.
+        to: the destination.
+        places: whether to tell the last offsets, which takes a call for each message.
+
+    Raises:
+        EncodeError: a row does not fit the schema.
+        DeliveryError: a message could not be delivered.
+    """
+    with outbox(to.kafka, to.topic, to.most_reasons, places=places) as out:
+        messages = MessageBatches(columns, to, out)
+        for batch in batches:
+            messages.send(batch)
+            del batch  # free it before the next one is read
+        out.flush()
+        return Sent(partition_of_task(), messages.sent, out.places())
 
 
 class MessageBatches:
@@ -122,3 +184,13 @@ def _row_error(text: str, row: int, hint: str | None = None) -> EncodeError:
     error = EncodeError(text, hint=hint)
     error.row = row
     return error
+
+
+def bytes_of(array: pa.Array) -> Iterable[bytes | None]:
+    """The values of a binary, string or null array as bytes."""
+    return repeat(None, len(array)) if pa.types.is_null(array.type) else kafka_columns.bytes_of(array)
+
+
+def add_position(error: EncodeError, number: int) -> None:
+    """Add the row's number and partition to the error's message."""
+    error.message += f" (row {number} of partition {partition_of_task()})"

@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 import pyarrow as pa
-from pyspark import TaskContext
 from pyspark.sql import types as T
 from pyspark.sql.datasource import (
     DataSourceArrowWriter,
@@ -34,9 +32,8 @@ from streamnative_serdes.spark.datasource.given.client_config import client_conf
 from streamnative_serdes.spark.datasource.given.options import Options
 from streamnative_serdes.spark.decode_task import new_columns
 from streamnative_serdes.spark.decoding import TopicReader
-from streamnative_serdes.spark.outbox import outbox, refuse_options, require_broker
-from streamnative_serdes.spark.sending import Sending
-from streamnative_serdes.spark.writes import Write
+from streamnative_serdes.spark.outbox import refuse_options, require_broker
+from streamnative_serdes.spark.writes import Write, partition_of_task
 
 from .commits import Sent, report, report_failure
 from .sink_columns import (
@@ -50,7 +47,7 @@ from .sink_columns import (
     no_topic,
     refuse_kept_key,
 )
-from .sink_messages import MessageBatches
+from .sink_messages import MessageBatches, Sending, filled, send_batches
 from .transactions import (
     Identity,
     OtherRowsError,
@@ -243,13 +240,10 @@ class Task:
             TransactionError: the transaction was not committed.
             ConfigError: Spark does not tell the query's id and the batch's, which are needed.
         """
-        filled = (batch for batch in batches if batch.num_rows)
-        first = next(filled, None)
-        if first is None:  # a task without rows needs no producer
+        rows = filled(batches)
+        if rows is None:
             return self._without_rows()
-        rest = chain((first,), filled)
-        del first
-        return self._in_transaction(rest) if self.transactional else self._at_least_once(rest)
+        return self._in_transaction(rows) if self.transactional else self._at_least_once(rows)
 
     def _without_rows(self) -> Sent:
         """In a stream with transactions, rows that were committed for this partition may not be missing now."""
@@ -258,22 +252,17 @@ class Task:
             committed = committed_rows(client_config(self.options), topic, identity)
             if committed is not None:
                 _require_same(committed, Rows(), identity, topic)
-        return Sent(_partition())
+        return Sent(partition_of_task())
 
     def _identity(self) -> Identity:
         write = self._write()
-        return Identity(write.query, write.batch or 0, _partition())
+        return Identity(write.query, write.batch or 0, partition_of_task())
 
     def _at_least_once(self, batches: Iterator[pa.RecordBatch]) -> Sent:
         write = self._write() if self.dedup else None
         kafka, topic = {**client_config(self.options), **self.more}, self.topic or ""
-        with ExitStack() as stack:
-            out = stack.enter_context(outbox(kafka, topic, _MOST_REASONS, places=True))
-            messages = MessageBatches(self.columns, Sending(topic, kafka, write, _MOST_REASONS), out)
-            for batch in batches:
-                messages.send(batch)
-            out.flush()
-            return Sent(_partition(), messages.sent, out.places())
+        to = Sending(topic, kafka, write, _MOST_REASONS)
+        return send_batches(batches, self.columns, to, places=True)
 
     def _in_transaction(self, batches: Iterator[pa.RecordBatch]) -> Sent:
         write, identity = self._write(), self._identity()
@@ -306,11 +295,6 @@ def _require_same(committed: Rows, rows: Rows, identity: Identity, topic: str) -
             hint="run it with the same number of partitions and the same order of rows as before, or once with "
             "delivery=at-least-once, which sends all its rows again",
         )
-
-
-def _partition() -> int:
-    task = TaskContext.get()
-    return task.partitionId() if task else 0
 
 
 class BatchWriter(DataSourceArrowWriter):
