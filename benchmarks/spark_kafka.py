@@ -33,7 +33,7 @@ from spark import columns, heading, noop, same, write
 from spark_tasks import SCHEMA
 
 from streamnative_serdes import KafkaAvroSerializer, header
-from streamnative_serdes.spark.java import java_home
+from streamnative_serdes.spark.session.java import java_home
 from streamnative_serdes.testing import LocalRegistry
 
 PARTITIONS = 2

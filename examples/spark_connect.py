@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from pyspark.sql import SparkSession
 
 from streamnative_serdes.spark.datasource import register
-from streamnative_serdes.spark.java import java_home
+from streamnative_serdes.spark.session.java import java_home
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
 FORMAT, TOPIC = "streamnative-kafka", "orders"

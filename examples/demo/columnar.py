@@ -12,8 +12,8 @@ from typing import Any
 from pyspark.accumulators import Accumulator
 from pyspark.sql import Row
 
-from streamnative_serdes.spark.frames import decode_df, encode_df
-from streamnative_serdes.spark.outbox import outbox
+from streamnative_serdes.spark.datasource.writing.outbox import outbox
+from streamnative_serdes.spark.frames.frames import decode_df, encode_df
 
 from .flights import FLIGHT_SCHEMA, with_epoch
 from .round_trip import RoundTrip, Stage

@@ -22,7 +22,7 @@ from streamnative_serdes.serialization import MessageField, SerializationContext
 from streamnative_serdes.serializer import KafkaAvroSerializer
 from streamnative_serdes.spark.datasource.offsets.ranges import Range
 from streamnative_serdes.spark.datasource.reading.task import Patience, read_range
-from streamnative_serdes.spark.outbox import outbox
+from streamnative_serdes.spark.datasource.writing.outbox import outbox
 
 from .flights import decoded_values, row_digest
 

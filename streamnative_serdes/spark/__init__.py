@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from streamnative_serdes._kafka import BrokerUnavailableError
 
+    from .datasource.offsets.ranges import OffsetRange
     from .datasource.reading.task import OffsetOutOfRangeError
+    from .datasource.writing.outbox import DeliveryError
     from .datasource.writing.transactions import FencedError, OtherRowsError, StaleBatchError, TransactionError
-    from .decoding import SchemaEvolvedError
-    from .frames import decode_df, encode_df, split_errors
-    from .functions import from_avro, to_avro
-    from .outbox import DeliveryError
-    from .seen import SeenSchemas
-    from .sink import KafkaAvroSink
-    from .source import KafkaAvroSource, OffsetRange, Received
-    from .types import to_avro_schema, to_spark_type
+    from .frames.frames import decode_df, encode_df, split_errors
+    from .frames.functions import from_avro, to_avro
+    from .frames.reading import SchemaEvolvedError
+    from .frames.seen import SeenSchemas
+    from .partitions.sink import KafkaAvroSink
+    from .partitions.source import KafkaAvroSource, Received
+    from .types.avro import to_avro_schema, to_spark_type
 
 __all__ = [
     "BrokerUnavailableError",
@@ -44,31 +45,31 @@ __all__ = [
 
 _HOMES = {
     "BrokerUnavailableError": "streamnative_serdes._kafka",
-    "DeliveryError": "outbox",
+    "DeliveryError": "datasource.writing.outbox",
     "FencedError": "datasource.writing.transactions",
-    "KafkaAvroSink": "sink",
-    "KafkaAvroSource": "source",
+    "KafkaAvroSink": "partitions.sink",
+    "KafkaAvroSource": "partitions.source",
     "OffsetOutOfRangeError": "datasource.reading.task",
-    "OffsetRange": "source",
+    "OffsetRange": "datasource.offsets.ranges",
     "OtherRowsError": "datasource.writing.transactions",
-    "Received": "source",
-    "SchemaEvolvedError": "decoding",
-    "SeenSchemas": "seen",
+    "Received": "partitions.source",
+    "SchemaEvolvedError": "frames.reading",
+    "SeenSchemas": "frames.seen",
     "StaleBatchError": "datasource.writing.transactions",
     "TransactionError": "datasource.writing.transactions",
-    "decode_df": "frames",
-    "encode_df": "frames",
-    "from_avro": "functions",
-    "split_errors": "frames",
-    "to_avro": "functions",
-    "to_avro_schema": "types",
-    "to_spark_type": "types",
+    "decode_df": "frames.frames",
+    "encode_df": "frames.frames",
+    "from_avro": "frames.functions",
+    "split_errors": "frames.frames",
+    "to_avro": "frames.functions",
+    "to_avro_schema": "types.avro",
+    "to_spark_type": "types.avro",
 }
 _PACKAGE = "streamnative_serdes."
 
 
 def __getattr__(name: str) -> Any:
-    # Imported on first use: spark.java works without PySpark, and importing PySpark takes a second.
+    # Imported on first use: spark.session.java works without PySpark, and importing PySpark takes a second.
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = _HOMES[name]

@@ -125,7 +125,7 @@ def test_200_000_messages_arrive_once_and_in_order_although_kafka_dies_midway(
 
 def test_a_fenced_task_ends_with_an_error_of_ours(kafka: Kafka) -> None:
     """Another process has taken over its transactional id, while messages are on their way."""
-    from streamnative_serdes.spark.outbox import DeliveryError, Outbox
+    from streamnative_serdes.spark.datasource.writing.outbox import DeliveryError, Outbox
 
     topic = f"fenced-{uuid.uuid4()}"
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})

@@ -20,12 +20,12 @@ from waiting import HANG_SECONDS, until
 
 from streamnative_serdes import KafkaAvroSerializer
 from streamnative_serdes.spark import KafkaAvroSource, OffsetRange
-from streamnative_serdes.spark import source as sources
 from streamnative_serdes.spark.datasource.offsets.bounds import Topics
 from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
 from streamnative_serdes.spark.datasource.offsets.ranges import Range
 from streamnative_serdes.spark.datasource.reading.columns import Plan, plan
 from streamnative_serdes.spark.datasource.reading.stream import stream_reader
+from streamnative_serdes.spark.partitions import source as sources
 from streamnative_serdes.testing import LocalRegistry
 
 STAMP = 1_700_000_000_123

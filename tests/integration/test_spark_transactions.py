@@ -30,7 +30,6 @@ from waiting import HANG_SECONDS, until
 
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.spark.datasource.writing import writers
-from streamnative_serdes.spark.datasource.writing.commits import Sent
 from streamnative_serdes.spark.datasource.writing.transactions import (
     FencedError,
     Identity,
@@ -41,7 +40,7 @@ from streamnative_serdes.spark.datasource.writing.transactions import (
     transaction,
 )
 from streamnative_serdes.spark.datasource.writing.writers import BatchWriter, Task
-from streamnative_serdes.spark.writes import Write
+from streamnative_serdes.spark.datasource.writing.writes import Sent, Write
 
 PARTITIONS = 2
 KILLS = pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.long)])

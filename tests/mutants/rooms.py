@@ -172,10 +172,12 @@ ROOMS = (
     Room(
         "data source",
         package("spark/datasource/*"),
-        tuple(f"tests/spark/datasource/test_{name}.py" for name in (
+        (*(f"tests/spark/datasource/test_{name}.py" for name in (
             "options", "ranges", "sink_parts", "client_config", "secrets", "planning", "consumers",
             "transaction_markers")),
-        tuple(f"tests/spark/datasource/test_{name}.py" for name in ("stream_ends", "writing", "reading")),
+         *(f"tests/spark/test_{name}.py" for name in ("outbox", "sending", "sink_errors", "streams"))),
+        (*(f"tests/spark/datasource/test_{name}.py" for name in ("stream_ends", "writing", "reading")),
+         "tests/spark/test_source.py"),
         0, 11,
     ),
     Room(

@@ -18,7 +18,7 @@ from java_values import Shown
 from waiting import HANG_SECONDS
 
 from streamnative_serdes.errors import ConfigError
-from streamnative_serdes.spark.java import java_home
+from streamnative_serdes.spark.session.java import java_home
 
 PROGRAM = Path(__file__).with_name("Oracle.java")
 JARS = ("avro-1.*", "jackson-core-2*", "jackson-databind-*", "jackson-annotations-*", "slf4j-api-*", "janino-*")

@@ -28,7 +28,7 @@ from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, Sche
 from streamnative_serdes._schema import Array, AvroType, Fixed, Map, Primitive, Record, Schema, Union, parse
 from streamnative_serdes.codec import Codec, Duration
 from streamnative_serdes.spark import decode_df, encode_df, to_spark_type
-from streamnative_serdes.spark.types import HAS_TIME
+from streamnative_serdes.spark.types.avro import HAS_TIME
 from streamnative_serdes.testing import LocalRegistry
 
 SPARKS_OWN = "org.apache.spark.sql.avro.AvroFileFormat"

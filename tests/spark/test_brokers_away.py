@@ -29,7 +29,7 @@ from streamnative_serdes.spark import (
     KafkaAvroSource,
     OffsetRange,
 )
-from streamnative_serdes.spark import source as sources
+from streamnative_serdes.spark.partitions import source as sources
 from streamnative_serdes.testing import MockBroker
 
 TOPIC = "flights"

@@ -36,10 +36,10 @@ from streamnative_serdes.spark import (
     to_avro_schema,
     to_spark_type,
 )
-from streamnative_serdes.spark.arrow_types import arrow_type
-from streamnative_serdes.spark.encoding import Encoder
+from streamnative_serdes.spark.frames.encoding import Encoder
 from streamnative_serdes.spark.session import SparkError, spark_errors
-from streamnative_serdes.spark.types import HAS_TIME
+from streamnative_serdes.spark.types.arrow import arrow_type
+from streamnative_serdes.spark.types.avro import HAS_TIME
 from streamnative_serdes.testing import LocalRegistry
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import it
@@ -269,8 +269,8 @@ class Cutting(Encoder):
 def test_a_batch_that_is_too_large_is_written_in_parts(
     spark: SparkSession, conf: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("streamnative_serdes.spark.frames.Encoder", Cutting)
-    monkeypatch.setattr("streamnative_serdes.spark.functions.Encoder", Cutting)
+    monkeypatch.setattr("streamnative_serdes.spark.frames.frames.Encoder", Cutting)
+    monkeypatch.setattr("streamnative_serdes.spark.frames.functions.Encoder", Cutting)
     df = spark.range(0, 50, 1, 1)
     encoded = encode_df(df, conf, topic=TOPIC, schema=ORDER, keep=["id"])
     again = df.select("id", to_avro(F.struct("*"), conf, topic=TOPIC).alias("value"))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from streamnative_serdes.errors import ConfigError
-from streamnative_serdes.spark import java
+from streamnative_serdes.spark.session import java
 
 pytestmark = pytest.mark.skipif(
     os.name == "nt", reason="uses scripts in place of Java, which Windows cannot run as java.exe"

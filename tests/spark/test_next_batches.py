@@ -12,7 +12,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pys
 from streamnative_serdes import DecodeError, KafkaAvroSerializer
 from streamnative_serdes._reading import batches
 from streamnative_serdes.spark import SchemaEvolvedError
-from streamnative_serdes.spark.decoding import TopicReader
+from streamnative_serdes.spark.frames.reading import TopicReader
 from streamnative_serdes.testing import LocalRegistry
 
 OLD: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}

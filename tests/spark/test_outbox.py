@@ -15,7 +15,7 @@ from orders import TOPIC, messages_of
 from waiting import exit_code
 
 from streamnative_serdes.spark import DeliveryError
-from streamnative_serdes.spark.outbox import outbox
+from streamnative_serdes.spark.datasource.writing.outbox import outbox
 
 
 def test_an_undelivered_message_is_an_error_that_says_why(kafka: dict[str, str]) -> None:

@@ -19,7 +19,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pys
 from pyspark.errors import PySparkException
 
 import streamnative_serdes
-from streamnative_serdes.spark import pythons
+from streamnative_serdes.spark.session import workers as pythons
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -113,7 +113,7 @@ PROGRAM = """
     sys.path.insert(0, {home!r})  # not by PYTHONPATH, which workers inherit
     logging.basicConfig(level=logging.WARNING, stream=sys.stdout, format="LOG %(message)s")
     import os
-    from streamnative_serdes.spark.java import java_home
+    from streamnative_serdes.spark.session.java import java_home
     os.environ["JAVA_HOME"] = str(java_home())
     from pyspark.sql import SparkSession
     from streamnative_serdes.spark import KafkaAvroSink, decode_df, encode_df, to_avro_schema

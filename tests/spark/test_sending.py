@@ -16,9 +16,9 @@ from streamnative_serdes import EncodeError, KafkaAvroSerializer
 from streamnative_serdes.errors import BatchTooLargeError
 from streamnative_serdes.spark.datasource.writing.sink_columns import SinkColumns
 from streamnative_serdes.spark.datasource.writing.sink_messages import Sending, bytes_of
-from streamnative_serdes.spark.encoding import Encoder
-from streamnative_serdes.spark.sink import ColumnsTask
-from streamnative_serdes.spark.writes import Write
+from streamnative_serdes.spark.datasource.writing.writes import Write
+from streamnative_serdes.spark.frames.encoding import Encoder
+from streamnative_serdes.spark.partitions.sink import ColumnsTask
 
 BATCH = pa.RecordBatch.from_pylist([dict(zip(("0", "1", "2"), row, strict=True)) for row in ROWS])
 

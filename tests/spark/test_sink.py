@@ -26,8 +26,8 @@ from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.codec import Duration
 from streamnative_serdes.spark import KafkaAvroSink, KafkaAvroSource, decode_df, encode_df, to_avro_schema
 from streamnative_serdes.spark.datasource.writing.sink_columns import SinkColumns
-from streamnative_serdes.spark.encoding import Encoder
-from streamnative_serdes.spark.sink import ColumnsTask
+from streamnative_serdes.spark.frames.encoding import Encoder
+from streamnative_serdes.spark.partitions.sink import ColumnsTask
 from streamnative_serdes.testing import LocalRegistry
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import it
@@ -61,7 +61,7 @@ def test_workers_do_not_check_topics_for_changes(
     spark: SparkSession, conf: dict[str, str], registry: LocalRegistry
 ) -> None:
     from streamnative_serdes import KafkaAvroSerializer
-    from streamnative_serdes.spark.workers import Carried
+    from streamnative_serdes.spark.session.workers import Carried
 
     serializer = KafkaAvroSerializer({**conf, "cache.latest.ttl.sec": 0}, SCHEMA)
     serializer.warm_up(TOPIC)

@@ -20,8 +20,8 @@ from pyspark.sql import SparkSession
 
 from streamnative_serdes import ConfigError, KafkaAvroSerializer
 from streamnative_serdes.spark import KafkaAvroSource, OffsetOutOfRangeError, OffsetRange
+from streamnative_serdes.spark.partitions.source import _metadata
 from streamnative_serdes.spark.session import SparkError, spark_errors
-from streamnative_serdes.spark.source import _metadata
 from streamnative_serdes.testing import LocalRegistry
 
 TOPIC = "flights"

@@ -23,7 +23,7 @@ from streamnative_serdes import SchemaError
 from streamnative_serdes._schema import parse
 from streamnative_serdes.arrow import arrow_schema_of
 from streamnative_serdes.errors import NestedTooDeeplyError
-from streamnative_serdes.spark.types import HAS_TIME, to_avro_schema, to_spark_type
+from streamnative_serdes.spark.types.avro import HAS_TIME, to_avro_schema, to_spark_type
 
 # One session serves all examples.
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

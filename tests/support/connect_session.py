@@ -26,7 +26,7 @@ from streamnative_serdes.spark import (
     to_avro_schema,
 )
 from streamnative_serdes.spark.datasource import register
-from streamnative_serdes.spark.java import java_home
+from streamnative_serdes.spark.session.java import java_home
 
 FORMAT = "streamnative-kafka"
 ROWS = 40

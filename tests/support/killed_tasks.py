@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import types as T
 
 from streamnative_serdes.spark.datasource.writing import writers
-from streamnative_serdes.spark.writes import Write
+from streamnative_serdes.spark.datasource.writing.writes import Write
 
 COLUMNS = T.StructType([T.StructField("value", T.StringType())])
 

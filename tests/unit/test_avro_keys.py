@@ -540,7 +540,7 @@ def test_batches_of_keys_are_written(bare: dict[str, Any], old: dict[str, Any], 
 def test_key_schema_changes_nothing_for_columns_of_values(bare: dict[str, Any]) -> None:
     pa = pytest.importorskip("pyarrow")
     pytest.importorskip("pyspark")
-    from streamnative_serdes.spark.encoding import TopicWriter
+    from streamnative_serdes.spark.frames.encoding import TopicWriter
 
     rows = pa.record_batch({"total": [1]})
     assert TopicWriter(TOPIC, bare, VALUE).write(rows).to_pylist() == [FIRST + b"\x02"]

@@ -39,7 +39,7 @@ from .resuming import Wishes, find_places
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from streamnative_serdes.spark.outbox import Outbox
+    from streamnative_serdes.spark.datasource.writing.outbox import Outbox
 
 ROUND: Final = 1_000_000  # offsets of each partition in a job, after which the progress is written
 _DONE: Final = (
@@ -165,14 +165,14 @@ class SparkCopy:
         return self._session.read.format("streamnative-kafka").options(**{**self._options, **options}).load()
 
     def _say(self, topic: str, key: bytes, value: bytes) -> None:
-        from streamnative_serdes.spark.outbox import outbox
+        from streamnative_serdes.spark.datasource.writing.outbox import outbox
 
         with outbox({**self._state.route.writing.kafka, **self._more}, topic) as out:
             out.send(value, key)
 
     def _keep(self, topic: ProgressTopic, advanced: Mapping[int, Progress]) -> None:
         """Write the progress."""
-        from streamnative_serdes.spark.outbox import outbox
+        from streamnative_serdes.spark.datasource.writing.outbox import outbox
 
         with outbox({**self._state.route.writing.kafka, **self._more}, topic.name) as out:
             for partition, progress in advanced.items():
@@ -267,7 +267,7 @@ class _CopyTask:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        from streamnative_serdes.spark.outbox import outbox
+        from streamnative_serdes.spark.datasource.writing.outbox import outbox
 
         size = {"message.max.bytes": max(self.largest, 1_000)} if self.largest else {}
         kafka = {**PRODUCER, **size, **self.route.writing.kafka, **self.more}

@@ -11,8 +11,8 @@ from streamnative_serdes._paths import entry
 from streamnative_serdes.connect import Date, Decimal, Schema, Struct, Time, Timestamp, Type
 from streamnative_serdes.connect.logical import logical_of, rescaled
 from streamnative_serdes.errors import DecodeError
+from streamnative_serdes.spark.types.arrow import arrow_type
 
-from ..arrow_types import arrow_type
 from .types import to_spark_type
 
 Convert = Callable[[Any], Any]

@@ -16,11 +16,9 @@ from streamnative_serdes.connect.json_converter import JsonOptions
 from streamnative_serdes.connect.json_schema import Envelopes, KnownSchema, from_json
 from streamnative_serdes.connect.json_values import reader
 from streamnative_serdes.errors import BatchTooLargeError, ConfigError, DecodeError, EncodeError, SchemaError
+from streamnative_serdes.spark.types.arrow import Decoded
+from streamnative_serdes.spark.types.names import backticked
 
-from ..decoding import Decoded
-from ..names import backticked
-from ..options import DROPMALFORMED, FAILFAST, ReadOptions
-from ..workers import Carried
 from .columns import column_of, converter
 from .payloads import MOST_BYTES, NotReadError, can_read, read_payloads
 from .types import to_spark_type
@@ -67,6 +65,15 @@ class ConnectReader:
 
     def needs_headers(self) -> bool:
         return False
+
+    def decode(self, messages: pa.Array, headers: None, keys: None, fail: bool) -> Decoded:  # noqa: ARG002
+        """As :meth:`TopicReader.decode`; headers and keys are not needed."""
+        if not pa.types.is_binary(messages.type):
+            messages = messages.cast(pa.binary())
+        errors: dict[int, str] | None = None if fail else {}
+        found = self.read(messages, errors)
+        texts = pa.array([errors.get(row) for row in range(len(messages))] if errors else [None] * len(messages))
+        return Decoded(found.flatten() if self.reads_records() else [found], texts.cast(pa.string()))
 
     def read(self, messages: pa.Array, errors: dict[int, str] | None) -> pa.Array:
         """The values, null where a message is null or cannot be read.
@@ -205,31 +212,9 @@ class _Parts:
         return pa.concat_arrays([empty, *self._columns]).take(pa.array(places, pa.int64()))
 
 
-class ConnectDecoder:
-    """What goes to the workers; in place of :class:`Decoder`, for messages of the JsonConverter."""
-
-    def __init__(self, topic: str, reader: ConnectReader, mode: str) -> None:
-        self.topic, self.mode = topic, mode
-        self.reader = Carried(reader)
-        self._has_columns = reader.reads_records()
-
-    def decode(self, messages: pa.Array, headers: pa.Array | None = None, keys: pa.Array | None = None) -> Decoded:  # noqa: ARG002
-        """As :meth:`Decoder.decode`."""
-        if not pa.types.is_binary(messages.type):
-            messages = messages.cast(pa.binary())
-        errors: dict[int, str] | None = None if self.mode == FAILFAST else {}
-        found = self.reader.get().read(messages, errors)
-        texts = pa.array([errors.get(row) for row in range(len(messages))] if errors else [None] * len(messages))
-        return Decoded(found.flatten() if self._has_columns else [found], texts.cast(pa.string()))
-
-    def drops(self, decoded: Decoded) -> bool:
-        """As :meth:`Decoder.drops`."""
-        return self.mode == DROPMALFORMED and decoded.failed
-
-
-def plan(
-    df: DataFrame, value: str, topic: str, conf: Mapping[str, Any], schema: object, options: ReadOptions
-) -> tuple[ConnectDecoder, ConnectReader]:
+def planned_reader(
+    df: DataFrame, value: str, topic: str, conf: Mapping[str, Any], schema: object, *, restart: bool
+) -> ConnectReader:
     """On the driver: the schema is the given one, or that of the first message.
 
     Raises:
@@ -237,13 +222,12 @@ def plan(
         DecodeError: the given schema, or the first message, cannot be read.
         SchemaError: Spark has no type for the schema.
     """
-    if options.restart:
+    if restart:
         raise ConfigError("schemaEvolution=restart needs a registry", hint="leave it out for connect-json")
     parsed = JsonOptions.parse(conf, strict=True)
     target = _target(df, value, topic, schema, parsed)
     to_spark_type(target)
-    found = ConnectReader(topic, target, parsed)
-    return ConnectDecoder(topic, found, options.mode), found
+    return ConnectReader(topic, target, parsed)
 
 
 def _target(df: DataFrame, value: str, topic: str, schema: object, options: JsonOptions) -> Schema:

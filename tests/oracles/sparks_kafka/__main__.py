@@ -16,7 +16,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from streamnative_serdes.spark.java import java_home
+from streamnative_serdes.spark.session.java import java_home
 
 from .cases import BATCHES, STREAMS, Case, Stream
 from .topics import Topics

@@ -163,7 +163,7 @@ def _home(name: str, ivy: str) -> Path:
 
 def _java() -> Path:
     from streamnative_serdes.errors import ConfigError
-    from streamnative_serdes.spark.java import java_home
+    from streamnative_serdes.spark.session.java import java_home
 
     try:
         return java_home() / "bin" / "java"

@@ -24,7 +24,7 @@ PROGRAM = """
 import os, sys
 import pyspark
 from pyspark.sql import SparkSession
-from streamnative_serdes.spark.java import java_home
+from streamnative_serdes.spark.session.java import java_home
 
 servers, url, folder = sys.argv[1:]
 os.environ["JAVA_HOME"] = str(java_home())

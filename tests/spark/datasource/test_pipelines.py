@@ -20,7 +20,7 @@ from waiting import HANG_SECONDS
 
 import streamnative_serdes
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
-from streamnative_serdes.spark.java import java_home
+from streamnative_serdes.spark.session.java import java_home
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
 SECONDS = 600

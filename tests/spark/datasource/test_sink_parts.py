@@ -13,13 +13,11 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pys
 import pyarrow as pa
 
 from streamnative_serdes.errors import EncodeError
-from streamnative_serdes.spark.datasource.writing.commits import Sent, report, report_failure
+from streamnative_serdes.spark.datasource.writing.outbox import ANY_PARTITION, NOW
 from streamnative_serdes.spark.datasource.writing.sink_columns import SinkColumns
-from streamnative_serdes.spark.datasource.writing.sink_messages import MessageBatches
+from streamnative_serdes.spark.datasource.writing.sink_messages import MessageBatches, Sending
 from streamnative_serdes.spark.datasource.writing.transactions import TRANSACTION_MS, Rows
-from streamnative_serdes.spark.outbox import ANY_PARTITION, NOW
-from streamnative_serdes.spark.sending import Sending
-from streamnative_serdes.spark.writes import ROW_HEADER, Write
+from streamnative_serdes.spark.datasource.writing.writes import ROW_HEADER, Sent, Write, report, report_failure
 
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 MILLISECOND = dt.datetime(1970, 1, 1, 0, 0, 0, 1000, dt.UTC)

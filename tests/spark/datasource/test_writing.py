@@ -23,9 +23,9 @@ from streamnative_serdes import ConfigError, EncodeError, KafkaAvroDeserializer,
 from streamnative_serdes._kafka import transactions
 from streamnative_serdes.spark import to_avro_schema
 from streamnative_serdes.spark.datasource.writing import writers
-from streamnative_serdes.spark.datasource.writing.commits import Sent
 from streamnative_serdes.spark.datasource.writing.transactions import Transaction, TransactionError
 from streamnative_serdes.spark.datasource.writing.writers import StreamRowWriter
+from streamnative_serdes.spark.datasource.writing.writes import Sent
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
 PARTITIONS = 4

@@ -6,7 +6,7 @@ import io
 import pickle
 from typing import Any, TypeVar
 
-from streamnative_serdes.spark.workers import Carried
+from streamnative_serdes.spark.session.workers import Carried
 
 from .options import Options
 

@@ -75,7 +75,7 @@ def _assigned(value: str) -> frozenset[Place]:
     example = '{"orders": [0, 1]}'
     tree = _json("assign", value, example)
     for topic, partitions in tree.items():
-        if not isinstance(partitions, list) or not partitions or not all(_is_whole(each) for each in partitions):
+        if not isinstance(partitions, list) or not partitions or not all(is_whole(each) for each in partitions):
             raise ConfigError(f"assign: expected numbers of partitions, such as {example}, got {partitions!r:.80}")
         if len(set(partitions)) < len(partitions):
             raise ConfigError(f"assign: topic {topic} has a partition twice: {partitions!r:.80}")
@@ -184,7 +184,7 @@ def _of_places(option: str, value: str, least: int) -> dict[Place, int]:
         if not isinstance(partitions, dict):
             raise ConfigError(f"{option}: expected JSON such as {example}, got {partitions!r:.80} for topic {topic}")
         for partition, number in partitions.items():
-            if not re.fullmatch(r"\d{1,9}", partition, re.ASCII) or not _is_whole(number, least):
+            if not re.fullmatch(r"\d{1,9}", partition, re.ASCII) or not is_whole(number, least):
                 raise ConfigError(f"{option}: expected JSON such as {example}, got {partition!r:.40}: {number!r:.40}")
             found[topic, int(partition)] = number
     if not found:
@@ -215,5 +215,6 @@ def _unique(option: str) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
     return pairs
 
 
-def _is_whole(given: object, least: int = 0) -> bool:
+def is_whole(given: object, least: int = 0) -> bool:
+    """Whether it is an integer from ``least`` on, in 64 bits."""
     return isinstance(given, int) and not isinstance(given, bool) and least <= given <= _MOST

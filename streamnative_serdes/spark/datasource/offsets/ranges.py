@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
-from .bounds import Place
+from streamnative_serdes.errors import ConfigError
+
+from .bounds import Place, is_whole
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -35,6 +37,23 @@ class Range:
                 made.append(Range(self.topic, self.partition, begin, end))
             begin = end
         return made
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetRange:
+    """The offsets from ``start`` (inclusive) to ``end`` (exclusive) of one partition.
+
+    Raises:
+        ConfigError: a number is not an integer from 0 on, or the range ends before it starts.
+    """
+
+    partition: int
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if not all(is_whole(number) for number in astuple(self)) or self.start > self.end:
+            raise ConfigError(f"expected integers from 0 on, and start <= end, got {self!r:.200}")
 
 
 def ranges_of(

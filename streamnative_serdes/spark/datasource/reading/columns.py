@@ -28,7 +28,7 @@ from .task import Patience, read_range
 if TYPE_CHECKING:
     from confluent_kafka import Message
 
-    from .decoded import Decoding
+    from streamnative_serdes.spark.frames.decoding import Decoding
 
 _DECODED_ONLY: Final = ("columns", "keep", "mode", "errorColumn", "schemaEvolution", "reader.schema", "reader.schemas")
 _TIMEOUT_MS: Final = 120_000
@@ -45,13 +45,13 @@ class Plan:
         options: with references instead of secrets, where the user gave such.
         topics: which topics are read.
         schema: the columns.
-        decoding: how values become columns; None for the columns of Kafka.
+        decoding: how values become columns, by topic; None for the columns of Kafka.
     """
 
     options: Options
     topics: Topics
     schema: T.StructType
-    decoding: Decoding | None = None
+    decoding: Mapping[str, Decoding] | None = None
 
     def kafka(self) -> dict[str, Any]:
         """The client's configuration, with references resolved in this process.
@@ -67,6 +67,10 @@ class Plan:
         timeout = self.options.whole("kafkaConsumer.pollTimeoutMs") or _TIMEOUT_MS
         return Patience(self.options.flag("failOnDataLoss", True), timeout / 1000)
 
+    @cached_property
+    def _arrow(self) -> pa.Schema:
+        return to_arrow_schema(self.schema, **_ZONE)
+
     def batches(self, span: Range) -> Iterator[pa.RecordBatch]:
         """The columns of a range's messages, in the types that Spark expects; runs in a task.
 
@@ -75,17 +79,23 @@ class Plan:
             DecodeError: a message cannot be decoded, with ``mode`` FAILFAST.
             BrokerUnavailableError: no broker answered in time.
         """
-        schema = to_arrow_schema(self.schema, **_ZONE)
+        schema = self._arrow
         for messages in read_range(self.kafka(), span, self.patience):
             for columns in self._columns(span.topic, messages):
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def _columns(self, topic: str, messages: Sequence[Message]) -> Iterator[list[pa.Array]]:
         if self.decoding is None:
-            for _, batch in in_parts(messages, lambda part: kafka_columns(part, self.schema.names)):
-                yield batch.columns
-        else:
-            yield from self.decoding.columns(topic, messages)
+            return (batch.columns for _, batch in in_parts(messages, self._of_kafka))
+        decoding = self.decoding.get(topic)
+        if decoding is None:
+            from .decoded import decoding_of_new
+
+            decoding = decoding_of_new(self.options, topic, self.schema)
+        return decoding.of_messages(messages)
+
+    def _of_kafka(self, messages: Sequence[Message]) -> pa.RecordBatch:
+        return kafka_columns(messages, self.schema.names)
 
 
 def plan(given: Mapping[str, str]) -> Plan:

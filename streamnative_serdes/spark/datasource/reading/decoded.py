@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-import pyarrow as pa
 from pyspark.sql import types as T
 
 from streamnative_serdes._kafka import BrokerUnavailableError
@@ -20,15 +18,11 @@ from streamnative_serdes.spark.datasource.columns_of_kafka import WITH_HEADERS
 from streamnative_serdes.spark.datasource.given.carried import CarriedWithSecrets
 from streamnative_serdes.spark.datasource.given.options import Options
 from streamnative_serdes.spark.datasource.offsets.bounds import Topics
-from streamnative_serdes.spark.decode_task import DEAD_LETTER, DecodeTask, new_columns
-from streamnative_serdes.spark.decoding import PLANNED, Decoder, TopicReader
-from streamnative_serdes.spark.message_rows import MessageRows
-from streamnative_serdes.spark.options import FAILFAST, ReadOptions
-from streamnative_serdes.spark.workers import kept, key_of
+from streamnative_serdes.spark.frames.decoding import DEAD_LETTER, FAILFAST, Decoding, ReadOptions, new_columns
+from streamnative_serdes.spark.frames.reading import PLANNED, TopicReader
+from streamnative_serdes.spark.session.workers import kept, key_of
 
 if TYPE_CHECKING:
-    from confluent_kafka import Message
-
     from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
 
 _AROUND: Final = ("key", "value", "topic", "partition", "offset")  # of a dead letter
@@ -36,51 +30,8 @@ _POSITION: Final = ("partition", "offset")
 _SEEN: Final = "latest.seen"
 
 
-@dataclass(frozen=True)
-class Decoding:
-    """How the values of messages become columns; goes to the tasks.
-
-    Args:
-        options: as the user gave them.
-        chosen: ``mode``, ``errorColumn`` and ``schemaEvolution``.
-        keep: columns of Kafka, in front of the decoded ones.
-        schema: all columns.
-        tasks: what decodes the messages of a topic, for the topics that the driver knew.
-    """
-
-    options: Options
-    chosen: ReadOptions
-    keep: tuple[str, ...]
-    schema: T.StructType
-    tasks: Mapping[str, tuple[DecodeTask, tuple[str, ...]]]
-
-    def columns(self, topic: str, messages: Sequence[Message]) -> Iterator[list[pa.Array]]:
-        """The columns of messages of one topic.
-
-        Raises:
-            DecodeError: a message cannot be decoded, and the mode is FAILFAST.
-            SchemaEvolvedError: one has a newer version than the read was planned with, and ``schemaEvolution`` is
-                ``restart``.
-        """
-        task, needed = self._task(topic)
-        for batch in task(iter([MessageRows(messages, needed)])):
-            yield batch.columns
-
-    def _task(self, topic: str) -> tuple[DecodeTask, tuple[str, ...]]:
-        if topic in self.tasks:
-            return self.tasks[topic]
-        # A topic that matches the pattern and is younger than the query.
-        return kept(key_of(self.options, topic), lambda: self._task_of_new(topic))
-
-    def _task_of_new(self, topic: str) -> tuple[DecodeTask, tuple[str, ...]]:
-        reader = _reader(self.options, self.chosen, topic)
-        columns = _all_columns(self.keep, new_columns(reader), self.chosen)
-        _refuse_other(topic, columns, "the topics of the query", self.schema)
-        return _task(self.options, self.chosen, self.keep, topic, reader)
-
-
-def decoding(options: Options, topics: Topics) -> tuple[T.StructType, Decoding]:
-    """Plan to decode ``topics``: the columns, and how tasks make them.
+def decoding(options: Options, topics: Topics) -> tuple[T.StructType, dict[str, Decoding]]:
+    """Plan to decode ``topics``: the columns, and what makes them of the messages of each topic that is there now.
 
     Raises:
         ConfigError: an option is invalid, a topic does not exist, or the topics have different schemas.
@@ -94,7 +45,7 @@ def decoding(options: Options, topics: Topics) -> tuple[T.StructType, Decoding]:
             "the columns are fixed before the first message is read, so there is no reader.schema.policy=latest.seen",
             hint="use latest with schemaEvolution=restart, or decode_df in a function of foreachBatch",
         )
-    chosen, keep = _read_options(options), _kept(options)
+    chosen, keep = _read_options(options), kept_columns(options)
     names = _names(options, topics)
     _refuse_schemas_of_others(options, topics)
     try:
@@ -107,8 +58,25 @@ def decoding(options: Options, topics: Topics) -> tuple[T.StructType, Decoding]:
     for topic in names[1:]:
         _refuse_other(topic, columns[topic], first, columns[first])
     _refuse_doubles(columns[first], keep, chosen, first)
-    tasks = {topic: _task(options, chosen, keep, topic, reader) for topic, reader in readers.items()}
-    return columns[first], Decoding(options, chosen, keep, columns[first], tasks)
+    return columns[first], {topic: _decoding(options, chosen, keep, topic, readers[topic]) for topic in names}
+
+
+def decoding_of_new(options: Options, topic: str, schema: T.StructType) -> Decoding:
+    """In a task: how to decode a topic that matches the pattern and is younger than the query; made once a process.
+
+    Raises:
+        ConfigError: it has other columns than ``schema``, those of the query.
+        SchemaRegistryError: the registry refuses or cannot be reached, or the topic has no schema.
+    """
+
+    def made() -> Decoding:
+        chosen, keep = _read_options(options), kept_columns(options)
+        reader = _reader(options, chosen, topic)
+        columns = _all_columns(keep, new_columns(reader), chosen)
+        _refuse_other(topic, columns, "the topics of the query", schema)
+        return _decoding(options, chosen, keep, topic, reader)
+
+    return kept(key_of(options, topic), made)
 
 
 def _read_options(options: Options) -> ReadOptions:
@@ -116,7 +84,12 @@ def _read_options(options: Options) -> ReadOptions:
     return ReadOptions.parse({name: options.text(name) for name in names if options.text(name) is not None})
 
 
-def _kept(options: Options) -> tuple[str, ...]:
+def kept_columns(options: Options) -> tuple[str, ...]:
+    """The option ``keep``: columns of Kafka, in front of the decoded ones.
+
+    Raises:
+        ConfigError: Kafka has no such column.
+    """
     keep = options.words("keep")
     for name in keep:
         if name not in WITH_HEADERS.names:
@@ -197,24 +170,25 @@ def _reader(options: Options, chosen: ReadOptions, topic: str) -> TopicReader:
     return TopicReader(topic, {**conf, **PLANNED}, Registered(text), restart=chosen.restart, times=False)
 
 
-def _task(
+def _decoding(
     options: Options, chosen: ReadOptions, keep: tuple[str, ...], topic: str, reader: TopicReader
-) -> tuple[DecodeTask, tuple[str, ...]]:
-    """What decodes a topic, and the columns of Kafka that it is given."""
+) -> Decoding:
     around = _AROUND if chosen.error_column else _POSITION if chosen.mode == FAILFAST else ()
     also = [name for name, needs in (("headers", reader.needs_headers()), ("key", reader.needs_keys())) if needs]
-    needed = tuple(dict.fromkeys(["value", *also, *around, *keep]))
-    place = {name: number for number, name in enumerate(needed)}
-    task = DecodeTask(
-        Decoder(topic, CarriedWithSecrets(reader, options), chosen.mode),
+    names = tuple(dict.fromkeys(["value", *also, *around, *keep]))
+    place = {name: number for number, name in enumerate(names)}
+    return Decoding(
+        topic,
+        CarriedWithSecrets(reader, options),
+        chosen.mode,
         place["value"],
         place["headers"] if reader.needs_headers() else None,
         place["key"] if reader.needs_keys() else None,
         {name: place[name] for name in around},
         tuple(place[name] for name in keep),
         chosen.error_column is not None,
+        names,
     )
-    return task, needed
 
 
 def _all_columns(keep: Sequence[str], new: Sequence[T.StructField], chosen: ReadOptions) -> T.StructType:

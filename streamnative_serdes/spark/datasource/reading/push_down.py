@@ -91,7 +91,7 @@ class PushingReader(BatchReader):
         super().__init__(plan)
         self._wanted = Wanted()
         # With decode, a field of the record may have such a name.
-        self._pushable = plan.schema.names if plan.decoding is None else plan.decoding.keep
+        self._pushable = plan.schema.names if plan.decoding is None else plan.options.words("keep")
 
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 (Spark's name)
         """Yield the filters that Spark still has to evaluate."""

@@ -110,6 +110,6 @@ class _Reader:
 
 def _next_count(found: Sequence[Message]) -> int:
     """How many messages to take next, so that they have about MOST_BYTES."""
-    size = sum(len(message.value() or b"") + len(message.key() or b"") for message in found[:100])
+    size = sum([len(message.value() or b"") + len(message.key() or b"") for message in found[:100]])
     each = max(size // min(len(found), 100), 1)
     return max(min(MOST_BYTES // each, MOST_MESSAGES), 1)

@@ -21,8 +21,8 @@ from streamnative_serdes._schema import Record
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.spark.datasource.given.carried import CarriedWithSecrets
 from streamnative_serdes.spark.datasource.given.options import Options
-from streamnative_serdes.spark.encoding import Encoder, TopicWriter
-from streamnative_serdes.spark.names import refuse_intervals, refuse_other_headers
+from streamnative_serdes.spark.frames.encoding import Encoder, TopicWriter
+from streamnative_serdes.spark.types.names import refuse_intervals, refuse_other_headers
 
 RAW: Final = "false"
 VALUE: Final = "value"

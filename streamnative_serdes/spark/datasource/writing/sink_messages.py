@@ -13,11 +13,10 @@ import pyarrow.compute as pc
 
 from streamnative_serdes.arrow import in_parts, kafka_columns
 from streamnative_serdes.errors import EncodeError
-from streamnative_serdes.spark.outbox import ANY_PARTITION, NOW, Outbox, outbox
-from streamnative_serdes.spark.writes import ROW_HEADER, Write, partition_of_task
 
-from .commits import Sent
+from .outbox import ANY_PARTITION, NOW, Outbox, outbox
 from .sink_columns import SinkColumns, headers_of
+from .writes import ROW_HEADER, Sent, Write, partition_of_task
 
 _Headers: TypeAlias = list[tuple[str, bytes | None]]
 _Message: TypeAlias = tuple[bytes | None, str | bytes | None]  # value and key

@@ -36,7 +36,8 @@ import pyarrow as pa
 from streamnative_serdes._kafka import ClientErrors, client, is_fenced, is_unsupported, no_producer_ids, until_done
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError, SerdesError
-from streamnative_serdes.spark.outbox import Outbox
+
+from .outbox import Outbox
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition

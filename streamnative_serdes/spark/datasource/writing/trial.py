@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 from streamnative_serdes._kafka import BrokerRefusedError
 from streamnative_serdes._nearest import did_you_mean
 from streamnative_serdes.errors import ConfigError
-from streamnative_serdes.spark.outbox import Outbox
-from streamnative_serdes.spark.workers import kept, key_of
+from streamnative_serdes.spark.session.workers import kept, key_of
 
+from .outbox import Outbox
 from .transactions import try_transactions
 
 if TYPE_CHECKING:

@@ -30,12 +30,10 @@ from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.spark.datasource.columns_of_kafka import WITH_HEADERS
 from streamnative_serdes.spark.datasource.given.client_config import client_config
 from streamnative_serdes.spark.datasource.given.options import Options
-from streamnative_serdes.spark.decode_task import new_columns
-from streamnative_serdes.spark.decoding import TopicReader
-from streamnative_serdes.spark.outbox import refuse_options, require_broker
-from streamnative_serdes.spark.writes import Write, partition_of_task
+from streamnative_serdes.spark.frames.decoding import new_columns
+from streamnative_serdes.spark.frames.reading import TopicReader
 
-from .commits import Sent, report, report_failure
+from .outbox import refuse_options, require_broker
 from .sink_columns import (
     COLUMNS,
     PARTS,
@@ -58,6 +56,7 @@ from .transactions import (
     transaction,
 )
 from .trial import try_write
+from .writes import Sent, Write, partition_of_task, report, report_failure
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSourceStreamArrowWriter

@@ -10,7 +10,7 @@ the end offsets of the job before::
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from streamnative_serdes._config import refuse_other_tenant
@@ -20,13 +20,12 @@ from streamnative_serdes._reading.messages import OnError
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.serialization import SerializationContext
-
-from .datasource.offsets.bounds import EARLIEST, LATEST, Bound, Place, Topics
-from .datasource.offsets.brokers import Brokers
-from .datasource.offsets.ranges import Range, ranges_of
-from .datasource.reading.batch import offsets_between
-from .datasource.reading.task import Patience, read_range
-from .workers import Carried
+from streamnative_serdes.spark.datasource.offsets.bounds import EARLIEST, LATEST, Bound, Place, Topics, is_whole
+from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
+from streamnative_serdes.spark.datasource.offsets.ranges import OffsetRange, Range, ranges_of
+from streamnative_serdes.spark.datasource.reading.batch import offsets_between
+from streamnative_serdes.spark.datasource.reading.task import Patience, read_range
+from streamnative_serdes.spark.session.workers import Carried
 
 if TYPE_CHECKING:
     from confluent_kafka import Message
@@ -36,23 +35,6 @@ PATIENCE: Final = Patience(seconds=60.0, loss_hint="choose other offsets: ranges
 _DEFAULTS: Final[Mapping[str, Any]] = {"group.id": "streamnative-serdes", "isolation.level": "read_committed"}
 _WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
 _SKIPPED: Final = object()
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetRange:
-    """The offsets from ``start`` (inclusive) to ``end`` (exclusive) of one partition.
-
-    Raises:
-        ConfigError: a number is not an integer from 0 on, or the range ends before it starts.
-    """
-
-    partition: int
-    start: int
-    end: int
-
-    def __post_init__(self) -> None:
-        if not all(_is_whole(number) for number in astuple(self)) or self.start > self.end:
-            raise ConfigError(f"expected integers from 0 on, and start <= end, got {self!r:.200}")
 
 
 Offsets: TypeAlias = Literal["earliest", "latest"] | Mapping[int, int]
@@ -118,11 +100,10 @@ class KafkaAvroSource:
         Raises:
             ConfigError: the topic or a partition does not exist, or a number is invalid.
             OffsetOutOfRangeError: the partition does not have such an offset.
-            BrokerUnavailableError: no broker answers: after 5 s if none has ever answered and the client reports an
-                error for each address, else after 20 s.
+            BrokerUnavailableError: no broker answers.
             KafkaException: a broker refuses the request.
         """
-        if not _is_whole(per_partition, 1):
+        if not is_whole(per_partition, 1):
             raise self._error(f"per_partition: expected an integer from 1 on, got {per_partition!r:.40}")
         brokers = Brokers(self._kafka, Topics((self._topic,)))
         places = brokers.places()
@@ -136,7 +117,7 @@ class KafkaAvroSource:
         """``given`` as the data source has it; ``rest`` is for partitions that are not named."""
         if isinstance(given, str) and given in _WORDS:
             return Bound(name, everywhere=_WORDS[given])
-        if isinstance(given, Mapping) and all(_is_whole(number) for pair in given.items() for number in pair):
+        if isinstance(given, Mapping) and all(is_whole(number) for pair in given.items() for number in pair):
             named = {(self._topic, number): offset for number, offset in given.items()}
             return Bound(name, offsets={**dict.fromkeys(places, rest), **named})
         text = "expected 'earliest', 'latest' or a dict of offsets by partition, integers from 0 on"
@@ -173,10 +154,6 @@ class KafkaAvroSource:
 
     def _error(self, text: str, hint: str | None = None) -> ConfigError:
         return ConfigError(text, topic=self._topic, hint=hint)
-
-
-def _is_whole(given: Any, least: int = 0) -> bool:
-    return isinstance(given, int) and not isinstance(given, bool) and given >= least
 
 
 def _metadata(message: Message) -> tuple[Any, ...]:

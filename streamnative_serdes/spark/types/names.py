@@ -12,7 +12,7 @@ from pyspark.sql import types as T
 from streamnative_serdes._schema import Record
 from streamnative_serdes.errors import ConfigError
 
-from .types import parts_of
+from .avro import parts_of
 
 
 def backticked(name: str) -> str:

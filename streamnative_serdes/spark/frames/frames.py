@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -12,15 +12,27 @@ from pyspark.sql import types as T
 
 from streamnative_serdes.arrow import in_parts
 from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.spark.connect.decoding import CONNECT_JSON, planned_reader
+from streamnative_serdes.spark.session.workers import Carried, warn_of_workers
+from streamnative_serdes.spark.types.avro import has_time
+from streamnative_serdes.spark.types.names import (
+    backticked,
+    name_of,
+    names_of,
+    pick,
+    refuse_doubles,
+    refuse_intervals,
+    require,
+    require_headers,
+)
 
-from .connect.decoding import CONNECT_JSON, ConnectDecoder, ConnectReader, plan
-from .decode_task import DEAD_LETTER, DecodeTask, new_columns, numbered
-from .decoding import Decoder, TopicReader
+from .decoding import DEAD_LETTER, FAILFAST, Decoding, ReadOptions, new_columns, numbered
 from .encoding import Encoder
-from .names import backticked, name_of, names_of, pick, refuse_doubles, refuse_intervals, require, require_headers
-from .options import FAILFAST, ReadOptions
-from .pythons import warn_of_workers
+from .reading import TopicReader
 from .seen import SeenSchemas, planned
+
+if TYPE_CHECKING:
+    from .decoding import Reader
 
 _AROUND: Final[Mapping[str, tuple[type[T.DataType], ...]]] = {
     "key": (T.BinaryType, T.StringType),
@@ -91,14 +103,16 @@ def decode_df(
     value, keep, chosen = name_of("value", value), names_of("keep", keep), ReadOptions.parse(options)
     _require_bytes(df, value)
     warn_of_workers(df.sparkSession)
-    decoder, reader = _plan(df, conf, schema, topic, (value, headers), seen, converter, chosen)
+    reader = _reader(df, conf, schema, topic, (value, headers), seen, converter, chosen)
     of_headers = [require_headers(df, name_of("headers", headers))] if reader.needs_headers() else []
     of_keys = [_require_keys(df, name_of("key", key), topic)] if reader.needs_keys() else []
     around = _around(df, value, chosen, *of_keys)
     needed = list(dict.fromkeys([value, *of_headers, *of_keys, *around.values(), *keep]))
     place = {name: number for number, name in enumerate(needed)}
-    task = DecodeTask(
-        decoder,
+    task = Decoding(
+        topic,
+        Carried(reader),
+        chosen.mode,
         place[value],
         place[of_headers[0]] if of_headers else None,
         place[of_keys[0]] if of_keys else None,
@@ -196,7 +210,7 @@ def split_errors(df: DataFrame, error_column: str) -> tuple[DataFrame, DataFrame
     return df.where(errors.isNull()).drop(errors), df.where(errors.isNotNull()).select(dead)
 
 
-def _plan(
+def _reader(
     df: DataFrame,
     conf: Mapping[str, Any],
     schema: object,
@@ -205,16 +219,16 @@ def _plan(
     seen: SeenSchemas | None,
     converter: str | None,
     options: ReadOptions,
-) -> tuple[Decoder, TopicReader] | tuple[ConnectDecoder, ConnectReader]:
-    """The decoder by the registry's schemas, or that of a converter of Connect's."""
+) -> Reader:
+    """What reads by the registry's schemas, or as a converter of Connect's."""
     if converter is None:
         conf, schema = planned(df, conf, schema, topic, columns, seen)
-        return Decoder.plan(df.sparkSession, topic, conf, schema, options)
+        return TopicReader(topic, conf, schema, restart=options.restart, times=has_time(df.sparkSession))
     if converter != CONNECT_JSON:
         raise ConfigError(f"converter: expected {CONNECT_JSON}, got {converter!r:.80}")
     if seen is not None:
         raise ConfigError(f"seen has no effect with converter={CONNECT_JSON}", hint="leave it out")
-    return plan(df, columns[0], topic, conf, schema, options)
+    return planned_reader(df, columns[0], topic, conf, schema, restart=options.restart)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from streamnative_serdes._kafka import ClientErrors, ask, client, hint_for, idempotence, require_options
 from streamnative_serdes.arrow.kafka_columns import Deliveries, produce_all
 from streamnative_serdes.errors import ConfigError, SerdesError
-
-from .workers import kept, key_of
+from streamnative_serdes.spark.session.workers import kept, key_of
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError

@@ -1,4 +1,4 @@
-"""Spark types to Arrow types: the Arrow type in which Spark passes a column to Python, known before the job runs.
+"""Arrow: the type in which Spark passes a column to Python, known before the job runs; and messages as columns.
 
 PySpark's own ``to_arrow_type`` is not public, and its arguments change between releases.
 """
@@ -6,12 +6,13 @@ PySpark's own ``to_arrow_type`` is not public, and its arguments change between 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
 from pyspark.sql import types as T
 
-from .types import HAS_TIME
+from .avro import HAS_TIME
 
 _ARROW: Final[Mapping[type[T.DataType], pa.DataType]] = {
     T.NullType: pa.null(),
@@ -51,3 +52,15 @@ def arrow_type(kind: T.DataType) -> pa.DataType:
         case T.UserDefinedType():
             return arrow_type(kind.sqlType())
     return _ARROW[type(kind)]
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A batch of messages as columns, a row each; ``errors`` has a text for each that could not be read."""
+
+    columns: list[pa.Array]
+    errors: pa.Array
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.errors.null_count < len(self.errors))

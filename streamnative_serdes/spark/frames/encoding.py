@@ -22,10 +22,9 @@ from streamnative_serdes._writing.typed import known_of
 from streamnative_serdes.errors import ConfigError, EncodeError
 from streamnative_serdes.key_value import TypedSchema
 from streamnative_serdes.serializer import KafkaAvroSerializer
-
-from .arrow_types import arrow_type
-from .names import refuse_other_case
-from .workers import Carried
+from streamnative_serdes.spark.session.workers import Carried
+from streamnative_serdes.spark.types.arrow import arrow_type
+from streamnative_serdes.spark.types.names import refuse_other_case
 
 
 class TopicWriter:

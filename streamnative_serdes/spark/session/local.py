@@ -124,7 +124,7 @@ def _worker_environment() -> dict[str, str]:
     # Spark's default is the first python3 on PATH. And Python would search the current folder first, which may be a
     # checkout while this process uses an installed wheel.
     environment = {"PYSPARK_PYTHON": sys.executable, "PYTHONSAFEPATH": "1"}
-    home = str(Path(__file__).resolve().parents[2])
+    home = str(Path(__file__).resolve().parents[3])
     if home not in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib")):
         before = os.environ.get("PYTHONPATH")
         environment["PYTHONPATH"] = os.pathsep.join([home, before] if before else [home])

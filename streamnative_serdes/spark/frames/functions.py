@@ -18,11 +18,13 @@ from pyspark.sql import types as T
 
 from streamnative_serdes.arrow import in_parts
 from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.spark.session.workers import Carried, warn_of_workers
+from streamnative_serdes.spark.types.arrow import Decoded
+from streamnative_serdes.spark.types.avro import has_time
 
-from .decoding import Decoded, Decoder
+from .decoding import DROPMALFORMED, Decoding, ReadOptions
 from .encoding import Encoder
-from .options import DROPMALFORMED, ReadOptions
-from .pythons import warn_of_workers
+from .reading import TopicReader
 
 _HAS_ARROW_UDF: Final = hasattr(F, "arrow_udf")
 _HEADERS: Final = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
@@ -62,7 +64,7 @@ def from_avro(
         )
     session = SparkSession.active()
     warn_of_workers(session)
-    decoder, reader = Decoder.plan(session, topic, conf, schema, chosen)
+    reader = TopicReader(topic, conf, schema, restart=chosen.restart, times=has_time(session))
     if reader.reads_pairs():
         raise ConfigError("from_avro has no column for keys, and the topic is of type KEY_VALUE", hint="use decode_df")
     kind, names = reader.spark_type(), None
@@ -80,7 +82,7 @@ def from_avro(
             topic=topic,
             hint='pass headers="headers"; Spark\'s Kafka source has that column with the option includeHeaders=true',
         )
-    task = _FromAvro(decoder, names, chosen.error_column is not None)
+    task = _FromAvro(Decoding(topic, Carried(reader), chosen.mode), names, chosen.error_column is not None)
     if reader.needs_headers() and headers is not None:
         return _function_of_two("from_avro", task.with_headers, task.one, kind)(col, headers)
     return _function("from_avro", task, task.one, kind)(col)
@@ -108,19 +110,19 @@ def to_avro(col: Column | str, conf: Mapping[str, Any], *, topic: str, schema: o
 class _FromAvro:
     """The task of :func:`from_avro`."""
 
-    decoder: Decoder
+    decoding: Decoding
     names: tuple[str, ...] | None  # of the struct's fields; None if the schema is not a record
     with_errors: bool
 
     def __call__(self, batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
         for batch in batches:
-            for messages, decoded in in_parts(batch, self.decoder.decode):
+            for messages, decoded in in_parts(batch, self.decoding.decode):
                 yield self._result(messages, decoded)
 
     def with_headers(self, batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
         for both in batches:
             batch = pa.RecordBatch.from_arrays(list(both), ["messages", "headers"])
-            for part, decoded in in_parts(batch, lambda part: self.decoder.decode(*part.columns)):
+            for part, decoded in in_parts(batch, lambda part: self.decoding.decode(*part.columns)):
                 yield self._result(part.column(0), decoded)
 
     def _result(self, messages: pa.Array, decoded: Decoded) -> pa.Array:

@@ -1,14 +1,11 @@
-"""Batches of messages to columns inside a task, by one reader's schema that was fixed when the query was planned."""
+"""TopicReader: reads batches of a topic's messages as one schema, which was fixed when the query was planned."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
-from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
 from streamnative_serdes._config import schema_limits
@@ -25,11 +22,8 @@ from streamnative_serdes.errors import ConfigError, SerdesError
 from streamnative_serdes.key_value import SEPARATED
 from streamnative_serdes.models import Registered
 from streamnative_serdes.schema_registry import SchemaInfo
-
-from .options import DROPMALFORMED, FAILFAST, ReadOptions
-from .typed_types import type_of_parts
-from .types import has_time, to_spark_type
-from .workers import Carried
+from streamnative_serdes.spark.types.arrow import Decoded
+from streamnative_serdes.spark.types.avro import to_spark_type, type_of_parts
 
 _ERRORS: Final = " errors"  # no field of Avro has a space in its name
 # For a query whose schema is fixed when it is planned, whatever policy has chosen it.
@@ -158,6 +152,23 @@ class TopicReader:
         """Whether a header of a message may name its schema."""
         return self._policy.signs.header
 
+    def decode(self, messages: Any, headers: Any, keys: Any, fail: bool) -> Decoded:
+        """The columns of the reader's schema; null in all where a message is null or cannot be read.
+
+        Args:
+            messages: the values, or messages of confluent-kafka, which are decoded where they are.
+            headers: their headers, in the type of Spark's Kafka source, where the reader needs them.
+            keys: the messages' keys, where the reader needs them.
+            fail: whether a message that cannot be read is an error.
+
+        Raises:
+            DecodeError: one cannot be read, and ``fail``.
+            SchemaEvolvedError: one is of a newer version than the query may read.
+            SchemaRegistryError: a version that is not known yet cannot be asked for.
+        """
+        columns = self.read(messages, headers, keys, None if fail else _ERRORS).columns
+        return Decoded(columns, pa.nulls(len(messages), pa.string()) if fail else columns.pop())
+
     def read(self, messages: Any, headers: Any, keys: Any, error_column: str | None) -> pa.RecordBatch:
         """As :meth:`KafkaAvroDeserializer.deserialize_batch`.
 
@@ -186,65 +197,3 @@ class TopicReader:
                 version=version,
                 hint="start the query again: schemaEvolution is restart",
             )
-
-
-@dataclass(frozen=True, slots=True)
-class Decoded:
-    """A batch of messages as columns, a row each; ``errors`` has a text for each that could not be read."""
-
-    columns: list[pa.Array]
-    errors: pa.Array
-
-    @property
-    def failed(self) -> bool:
-        return bool(self.errors.null_count < len(self.errors))
-
-
-@dataclass(frozen=True, slots=True)
-class Decoder:
-    """What goes to the workers.
-
-    Args:
-        topic: the Kafka topic.
-        reader: what reads it.
-        mode: of ReadOptions.
-    """
-
-    topic: str
-    reader: Carried[TopicReader]
-    mode: str
-
-    @classmethod
-    def plan(
-        cls, session: SparkSession, topic: str, conf: Mapping[str, Any], schema: object, options: ReadOptions
-    ) -> tuple[Decoder, TopicReader]:
-        """On the driver: asks the registry for all versions that the topic has."""
-        reader = TopicReader(topic, conf, schema, restart=options.restart, times=has_time(session))
-        return cls(topic, Carried(reader), options.mode), reader
-
-    def decode(self, messages: Any, headers: Any = None, keys: Any = None) -> Decoded:
-        """The columns of the reader's schema; null in all where a message is null or cannot be read.
-
-        Args:
-            messages: the values, or messages of confluent-kafka, which are decoded where they are.
-            headers: their headers, in the type of Spark's Kafka source, where the reader needs them.
-            keys: the messages' keys, where the reader needs them.
-
-        Raises:
-            DecodeError: one cannot be read, and the mode is FAILFAST.
-            SchemaEvolvedError: one is of a newer version than the query may read.
-            SchemaRegistryError: a version that is not known yet cannot be asked for.
-        """
-        name = None if self.mode == FAILFAST else _ERRORS
-        columns = self.reader.get().read(messages, headers, keys, name).columns
-        errors = pa.nulls(len(messages), pa.string()) if name is None else columns.pop()
-        return Decoded(columns, errors)
-
-    def drops(self, decoded: Decoded) -> bool:
-        """Whether rows of this batch are left out: those of :func:`good` remain."""
-        return self.mode == DROPMALFORMED and decoded.failed
-
-
-def good(errors: pa.Array) -> pa.Array:
-    """A mask of the rows that could be read."""
-    return pc.is_null(errors)

@@ -23,15 +23,13 @@ from streamnative_serdes._schema import load
 from streamnative_serdes.errors import ConfigError, EncodeError
 from streamnative_serdes.serialization import SerializationContext
 from streamnative_serdes.serializer import KafkaAvroSerializer
-
-from .datasource.writing.sink_columns import SinkColumns
-from .datasource.writing.sink_messages import Sending, add_position, filled, send_batches
-from .encoding import Encoder, TopicWriter
-from .names import backticked, by_index, column_index, refuse_intervals, require
-from .outbox import refuse_options, require_broker
-from .pythons import warn_of_workers, worker_hints
-from .workers import Carried
-from .writes import Write
+from streamnative_serdes.spark.datasource.writing.outbox import refuse_options, require_broker
+from streamnative_serdes.spark.datasource.writing.sink_columns import SinkColumns
+from streamnative_serdes.spark.datasource.writing.sink_messages import Sending, add_position, filled, send_batches
+from streamnative_serdes.spark.datasource.writing.writes import Write
+from streamnative_serdes.spark.frames.encoding import Encoder, TopicWriter
+from streamnative_serdes.spark.session.workers import Carried, warn_of_workers, worker_hints
+from streamnative_serdes.spark.types.names import backticked, by_index, column_index, refuse_intervals, require
 
 Getter: TypeAlias = Callable[[Any], Any]
 _Message: TypeAlias = tuple[bytes | None, str | bytes | None]  # value and key

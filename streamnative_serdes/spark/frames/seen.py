@@ -29,10 +29,10 @@ from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.models import Registered
 from streamnative_serdes.schema_registry import SchemaInfo
+from streamnative_serdes.spark.session.workers import Carried
+from streamnative_serdes.spark.types.names import name_of, pick, require_headers
 
-from .decoding import PLANNED
-from .names import name_of, pick, require_headers
-from .workers import Carried
+from .reading import PLANNED
 
 _ROW: Final = (
     "number bigint, topic string, version bigint, timestamp bigint, type string, schema string, "

@@ -1,0 +1,238 @@
+"""Decoding: how a topic's messages become columns in a task, and what is done about those that cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import types as T
+
+from streamnative_serdes._nearest import did_you_mean
+from streamnative_serdes.arrow import in_parts
+from streamnative_serdes.arrow.kafka_columns import kafka_columns
+from streamnative_serdes.errors import ConfigError, DecodeError, RawMessage
+from streamnative_serdes.spark.session.workers import Carried
+from streamnative_serdes.spark.types.arrow import Decoded
+
+if TYPE_CHECKING:
+    from confluent_kafka import Message
+
+    from streamnative_serdes.spark.connect.decoding import ConnectReader
+
+    from .reading import TopicReader
+
+    Reader: TypeAlias = TopicReader | ConnectReader
+
+FAILFAST: Final = "FAILFAST"
+PERMISSIVE: Final = "PERMISSIVE"
+DROPMALFORMED: Final = "DROPMALFORMED"
+# The columns of Spark's Kafka source that a dead letter keeps, if the DataFrame has them.
+DEAD_LETTER: Final = T.StructType(
+    [
+        T.StructField("error", T.StringType()),
+        T.StructField("key", T.BinaryType()),
+        T.StructField("value", T.BinaryType()),
+        T.StructField("topic", T.StringType()),
+        T.StructField("partition", T.IntegerType()),
+        T.StructField("offset", T.LongType()),
+    ]
+)
+_ARROW: Final[Mapping[str, pa.DataType]] = {
+    "error": pa.string(),
+    "key": pa.binary(),
+    "value": pa.binary(),
+    "topic": pa.string(),
+    "partition": pa.int32(),
+    "offset": pa.int64(),
+}
+_CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
+    "mode": (FAILFAST, PERMISSIVE, DROPMALFORMED),
+    "schemaEvolution": ("none", "restart"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """Validated options.
+
+    Args:
+        mode: a message that cannot be decoded fails the job (``FAILFAST``), becomes nulls (``PERMISSIVE``), or is
+            dropped (``DROPMALFORMED``).
+        error_column: the column for errors; only with ``PERMISSIVE``.
+        restart: a schema version newer than the plan fails the job, so that it can restart with the new schema.
+    """
+
+    mode: str = FAILFAST
+    error_column: str | None = None
+    restart: bool = False
+
+    @classmethod
+    def parse(cls, options: Mapping[str, Any] | None) -> ReadOptions:
+        """Parse ``mode``, ``errorColumn`` and ``schemaEvolution``; values ignore case.
+
+        Raises:
+            ConfigError: an unknown option, or an invalid value.
+        """
+        if options is not None and not isinstance(options, Mapping):
+            raise ConfigError(f"expected the options as a dict, got {type(options).__name__}")
+        given: dict[str, Any] = dict(options or {})
+        column = given.pop("errorColumn", None)
+        mode = _choice("mode", given.pop("mode", FAILFAST if column is None else PERMISSIVE))
+        evolution = _choice("schemaEvolution", given.pop("schemaEvolution", "none"))
+        _refuse_unknown(given)
+        if column is not None and (not isinstance(column, str) or not column):
+            raise ConfigError(f"errorColumn: expected a column name, got {column!r:.80}")
+        if column is not None and mode != PERMISSIVE:
+            raise ConfigError(f"errorColumn requires mode PERMISSIVE, got {mode}")
+        return cls(mode, column, evolution == "restart")
+
+
+def _choice(name: str, given: object) -> str:
+    for word in _CHOICES[name]:
+        if isinstance(given, str) and given.lower() == word.lower():
+            return word
+    raise ConfigError(f"{name}: expected {' or '.join(_CHOICES[name])}, got {given!r:.80}")
+
+
+def _refuse_unknown(given: Mapping[str, Any]) -> None:
+    known = (*_CHOICES, "errorColumn")
+    for name in given:
+        hint = did_you_mean(str(name), known) or f"the options are {', '.join(known)}"
+        raise ConfigError(f"unknown option {name!r:.80}", hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRows:
+    """What a task uses of a record batch, for messages that are decoded where they are.
+
+    Args:
+        messages: none of them an error of the client.
+        names: the columns of Spark's Kafka source that the task knows, by number.
+    """
+
+    messages: Sequence[Message]
+    names: tuple[str, ...]
+
+    @property
+    def num_rows(self) -> int:
+        return len(self.messages)
+
+    def column(self, number: int) -> pa.Array:
+        """One column, made now."""
+        return kafka_columns(self.messages, (self.names[number],)).column(0)
+
+    def slice(self, offset: int, length: int | None = None) -> MessageRows:
+        """Some of the rows, as ``pa.RecordBatch.slice`` does."""
+        end = None if length is None else offset + length
+        return MessageRows(self.messages[offset:end], self.names)
+
+
+# A batch of messages: a DataFrame's columns, or what a client returned.
+Rows: TypeAlias = pa.RecordBatch | MessageRows
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """How messages of one topic become columns: of :func:`decode_df`, :func:`from_avro` and the data source.
+
+    It goes to the workers. Columns are addressed by index.
+
+    Args:
+        topic: the Kafka topic.
+        reader: what reads it.
+        mode: of ReadOptions.
+        value: the column of messages.
+        headers: the column of their headers, where the reader needs them.
+        keys: the column of their keys, where the reader needs them.
+        around: field of a dead letter -> its column.
+        keep: columns to keep, in front of the new ones.
+        with_errors: whether there is a column of errors behind them.
+        names: of the columns, where messages come from a client: those of Spark's Kafka source.
+    """
+
+    topic: str
+    reader: Carried[Any]  # a Reader
+    mode: str
+    value: int = 0
+    headers: int | None = None
+    keys: int | None = None
+    around: Mapping[str, int] = field(default_factory=dict)
+    keep: tuple[int, ...] = ()
+    with_errors: bool = False
+    names: tuple[str, ...] = ()
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for columns in self.columns(batch):
+                yield numbered(columns)
+
+    def columns(self, batch: Rows) -> Iterator[list[pa.Array]]:
+        """The columns of a batch, or of as many consecutive parts as needed.
+
+        Raises:
+            DecodeError: a message cannot be read, and the mode is FAILFAST.
+            SchemaEvolvedError: one is of a newer version than the query may read.
+        """
+        for part, decoded in in_parts(batch, self._read):
+            found = [*map(part.column, self.keep), *decoded.columns]
+            if self.with_errors:
+                found.append(self._dead_letters(part, decoded))
+            if self.mode == DROPMALFORMED and decoded.failed:
+                good = pc.is_null(decoded.errors)
+                found = [column.filter(good) for column in found]
+            yield found
+
+    def of_messages(self, messages: Sequence[Message]) -> Iterator[list[pa.Array]]:
+        """As :meth:`columns`, of a client's messages, which are decoded where they are."""
+        return self.columns(MessageRows(messages, self.names))
+
+    def decode(self, messages: Any, headers: Any = None, keys: Any = None) -> Decoded:
+        """As :meth:`TopicReader.decode`, in this mode."""
+        reader: Reader = self.reader.get()
+        return reader.decode(messages, headers, keys, self.mode == FAILFAST)
+
+    def _read(self, batch: Rows) -> Decoded:
+        # A client's messages have values, headers and keys.
+        of = (lambda _: batch.messages) if isinstance(batch, MessageRows) else batch.column
+        headers = None if self.headers is None else of(self.headers)
+        try:
+            return self.decode(of(self.value), headers, None if self.keys is None else of(self.keys))
+        except DecodeError as error:
+            if error.row is not None:
+                found = {name: batch.column(number)[error.row].as_py() for name, number in self.around.items()}
+                data = batch.column(self.value)[error.row].as_py()
+                error.raw = RawMessage(data, self.topic, found.get("partition"), found.get("offset"))
+                error.hint = error.hint or "set errorColumn to keep messages that cannot be decoded"
+            raise
+
+    def _dead_letters(self, batch: Rows, decoded: Decoded) -> pa.Array:
+        kind = pa.struct(list(_ARROW.items()))
+        if not decoded.failed:
+            return pa.nulls(batch.num_rows, kind)
+        well = pc.is_null(decoded.errors)
+        found = {name: batch.column(number) for name, number in self.around.items()}
+        found.setdefault("topic", pa.array([self.topic] * batch.num_rows))
+        # Nulls for decoded messages, so that only dead letters are copied back to Spark. By take(), since if_else of
+        # pyarrow 20 returns an invalid array for a slice of binaries.
+        dead = pc.if_else(well, None, pa.array(range(batch.num_rows)))
+        raw = {name: array.take(dead).cast(_ARROW[name]) for name, array in found.items()}
+        raw["error"] = decoded.errors
+        arrays = [raw.get(name, pa.nulls(batch.num_rows, kind)) for name, kind in _ARROW.items()]
+        return pa.StructArray.from_arrays(arrays, fields=list(kind), mask=well)
+
+
+def numbered(arrays: list[pa.Array]) -> pa.RecordBatch:
+    """A batch with numbers for names: Spark matches the columns by position."""
+    return pa.RecordBatch.from_arrays(arrays, [str(number) for number in range(len(arrays))])
+
+
+def new_columns(reader: Reader) -> list[T.StructField]:
+    """The columns of the decoded fields; all are nullable, since a tombstone has no fields."""
+    kind = reader.spark_type()
+    if not reader.reads_records() and not reader.reads_pairs():
+        return [T.StructField("value", kind)]
+    assert isinstance(kind, T.StructType)
+    return [T.StructField(field.name, field.dataType) for field in kind.fields]

@@ -1,0 +1,174 @@
+"""Worker processes: what each keeps from one task to the next, and whether their Python has the packages they need.
+
+Spark unpickles a job's objects again for each task. So expensive objects (a deserializer with its compiled schemas, a
+producer with its connections) are created once per process and cached by their configuration. Objects from before a
+fork are not used after it, since connections and threads do not survive a fork.
+
+Workers run the Python of ``PYSPARK_PYTHON``, or else the first ``python3`` on PATH, even if the driver runs that of a
+virtual environment. The error is then a ModuleNotFoundError somewhere in hundreds of lines.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark import SparkContext, TaskContext, cloudpickle
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from streamnative_serdes._log import logger
+from streamnative_serdes._topics.watch import Watch
+
+_MOST: Final = 64  # cached objects; the oldest are evicted
+_T = TypeVar("_T")
+
+
+class Carried(Generic[_T]):
+    """A pickled value for workers; each worker process unpickles it only once, for all its tasks.
+
+    A SerDes takes its cached schemas along, so a worker need not fetch them. It does not watch for recreated topics:
+    the driver does that.
+    """
+
+    def __init__(self, value: _T) -> None:
+        self.packed = self.pack(value)
+        self._key = blake2b(self.packed).digest()
+
+    def get(self) -> _T:
+        """The value; the same object each time within a process."""
+        if TaskContext.get() is not None:
+            Watch.allowed = False
+        return kept(self._key, self.unpack)
+
+    def pack(self, value: _T) -> bytes:
+        """The bytes that travel; a subclass may pack otherwise."""
+        return _packed(value)
+
+    def unpack(self) -> _T:
+        """The value from the bytes."""
+        value: _T = pickle.loads(self.packed)  # noqa: S301 - the driver made it
+        return value
+
+
+def key_of(*parts: object) -> bytes:
+    """A key for :func:`kept`, equal for equal configurations."""
+    return blake2b(_packed(parts)).digest()
+
+
+def _packed(value: object) -> bytes:
+    packed: bytes = cloudpickle.dumps(value)  # type: ignore[no-untyped-call]
+    return packed
+
+
+def kept(key: bytes, make: Callable[[], _T]) -> _T:
+    """This process's object for ``key``, created on first use."""
+    return _shelf_of_process().get(key, make)
+
+
+class _Shelf:
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        self._lock = threading.RLock()
+        self._things: dict[bytes, Any] = {}
+
+    def get(self, key: bytes, make: Callable[[], _T]) -> _T:
+        with self._lock:
+            thing: _T
+            if key in self._things:
+                thing = self._things[key]
+            else:
+                thing = self._things[key] = make()
+                while len(self._things) > _MOST:
+                    del self._things[next(iter(self._things))]
+            return thing
+
+
+_shelf = _Shelf()
+# Keeps the parent's objects alive after a fork: closing a Kafka client would wait for threads that no longer exist.
+_inherited: Final[list[_Shelf]] = []
+
+
+def _shelf_of_process() -> _Shelf:
+    global _shelf
+    if _shelf.pid != os.getpid():
+        _inherited.append(_shelf)
+        _shelf = _Shelf()
+    return _shelf
+
+
+_NEEDED: Final = ("streamnative_serdes", "confluent_kafka", "pandas", "pyarrow")
+_LOOK: Final = "import sys; from importlib.util import find_spec; print(*(n for n in sys.argv[1:] if not find_spec(n)))"
+_LOOK_SECONDS: Final = 30
+_MISSING: Final = re.compile(rf"No module named '({'|'.join(_NEEDED)})\b")
+
+
+def warn_of_workers(session: SparkSession) -> None:
+    """Log which packages the workers' Python lacks, if tasks run on this machine with another Python than the driver.
+
+    DataFrames are evaluated later, outside our calls, so we cannot add a hint to their errors.
+    """
+    try:
+        context = session.sparkContext
+    except PySparkException:  # Spark Connect: the workers are those of a server
+        return
+    python = shutil.which(context.pythonExec)
+    local = (context.master or "").startswith("local")
+    if local and python and Path(python).absolute() != Path(sys.executable).absolute():
+        _warn(python, _paths(context))
+
+
+@cache
+def _warn(python: str, paths: str) -> None:
+    """Log the warning once per Python."""
+    look = [python, "-c", _LOOK, *_NEEDED]
+    try:
+        found = subprocess.run(
+            look,
+            env={**os.environ, "PYTHONPATH": paths},
+            capture_output=True,
+            text=True,
+            timeout=_LOOK_SECONDS,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return  # it is not a working Python: Spark reports that itself
+    if missing := found.stdout.split():
+        logger.warning("Spark's workers run %s, which lacks %s; %s", python, ", ".join(missing), _remedy())
+
+
+def _paths(context: SparkContext) -> str:
+    """The workers' PYTHONPATH as Spark composes it, without Spark's own paths."""
+    given = (context.environment.get("PYTHONPATH"), os.environ.get("PYTHONPATH"))
+    return os.pathsep.join(path for path in given if path)
+
+
+@contextmanager
+def worker_hints() -> Iterator[None]:
+    """Add a hint to the error of a job inside the block if a worker lacks a required package."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        found = _MISSING.search(str(error))
+        if found:
+            error.add_note(f"Spark's workers run a Python that lacks {found[1]} (hint: {_remedy()})")
+        raise
+
+
+def _remedy() -> str:
+    return (
+        f"before the session starts, set PYSPARK_PYTHON to a Python that has it, such as {sys.executable}, or "
+        "install the package with its extra [spark] there"
+    )

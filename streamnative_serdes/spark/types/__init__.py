@@ -1,0 +1,1 @@
+"""Types: those of Avro, Pulsar and Arrow as Spark's, and back; names of columns and of fields."""
