@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 from streamnative_serdes.errors import ConfigError
 
 from .given import names
-from .given.literal_secrets import warn_of_literal_secrets
+from .given.secrets import warn_of_literal_secrets
 
 if TYPE_CHECKING:
     from .reading.columns import Plan

@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamnative_serdes import ConfigError
-from streamnative_serdes.spark.datasource.offsets.admission import Delay, limited
 from streamnative_serdes.spark.datasource.offsets.bounds import Place
 from streamnative_serdes.spark.datasource.offsets.checkpoint import after, begin_of, initial, restored, stored
-from streamnative_serdes.spark.datasource.offsets.ranges import Range, ranges_of
+from streamnative_serdes.spark.datasource.offsets.ranges import Delay, Range, limited, ranges_of
 
 PLACES = st.tuples(st.sampled_from(["a", "b-c"]), st.integers(0, 11))
 SIZES = st.dictionaries(PLACES, st.integers(0, 2000), max_size=8)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from streamnative_serdes.spark.datasource.reading import rescans
-from streamnative_serdes.spark.datasource.reading.rescans import Planned
+from streamnative_serdes.spark.datasource.reading import batch as rescans
+from streamnative_serdes.spark.datasource.reading.batch import Planned
 from streamnative_serdes.testing import MockBroker
 
 if TYPE_CHECKING:

@@ -18,9 +18,14 @@ from streamnative_serdes._lifecycle import policy_of
 from streamnative_serdes.spark.datasource.columns_of_kafka import KAFKA_COLUMNS
 from streamnative_serdes.spark.datasource.given.carried import CarriedWithSecrets
 from streamnative_serdes.spark.datasource.given.client_config import client_config
-from streamnative_serdes.spark.datasource.given.literal_secrets import warn_of_literal_secrets
 from streamnative_serdes.spark.datasource.given.options import Options
-from streamnative_serdes.spark.datasource.given.secrets import is_reference, is_secret, literal_secrets, resolved
+from streamnative_serdes.spark.datasource.given.secrets import (
+    is_reference,
+    is_secret,
+    literal_secrets,
+    resolved,
+    warn_of_literal_secrets,
+)
 from streamnative_serdes.spark.datasource.source import Source
 
 SECRET = "c4n4ryInTheCoalMine"
