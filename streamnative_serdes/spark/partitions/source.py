@@ -14,13 +14,13 @@ from dataclasses import astuple
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from streamnative_serdes._config import refuse_other_tenant
-from streamnative_serdes._kafka import require_options
+from streamnative_serdes._kafka import EARLIEST, LATEST, require_options
 from streamnative_serdes._lifecycle import policy_of
 from streamnative_serdes._reading.messages import OnError
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.serialization import SerializationContext
-from streamnative_serdes.spark.datasource.offsets.bounds import EARLIEST, LATEST, Bound, Place, Topics, is_whole
+from streamnative_serdes.spark.datasource.offsets.bounds import Bound, Place, Topics, is_whole
 from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
 from streamnative_serdes.spark.datasource.offsets.ranges import OffsetRange, Range, ranges_of
 from streamnative_serdes.spark.datasource.reading.batch import offsets_between
