@@ -22,8 +22,8 @@ from shapes import BY_NAME, FLAT
 
 from streamnative_serdes import KafkaAvroDeserializer, header
 from streamnative_serdes._call_path import look_up, policy_of
-from streamnative_serdes._topics.known import Posted
-from streamnative_serdes._topics.topic_state import Learnt
+from streamnative_serdes._topics.schema_version import Posted
+from streamnative_serdes._topics.topic_state import PickledSchema
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.schema_registry import TopicName
 
@@ -46,7 +46,7 @@ def reader(topics: int, versions: int, capacity: int, *, alike: bool) -> KafkaAv
     made = KafkaAvroDeserializer(conf)
     texts = ((f"t{topic}", version) for topic in range(topics) for version in range(versions))
     policy_of(made).binding.learn(
-        Learnt(TopicName.parse(name), version, Posted("AVRO", schema(name, version, alike=alike)), last, 1)
+        PickledSchema(TopicName.parse(name), version, Posted("AVRO", schema(name, version, alike=alike)), last, 1)
         for name, version in texts
         for last in [version == versions - 1]
     )

@@ -13,14 +13,14 @@ from ._formats import protobuf_native_text
 from ._schema import Schema, load, parse
 from ._topics.binding import Binding
 from ._topics.confluent_ids import ConfluentSchemas, LearntIds
-from ._topics.topic_state import Learnt
+from ._topics.topic_state import PickledSchema
 from .errors import ConfigError, SchemaError, SerdesError
 from .key_value import KeyValueSchema, TypedSchema
 from .models import Registered
 from .schema_registry import ConfluentRegistryClient, SchemaRegistryClient
 
 
-class Given(NamedTuple):
+class ConstructorArguments(NamedTuple):
     """What a constructor was given: each configure() makes a policy of it."""
 
     schema: str | Registered | type | TypedSchema | KeyValueSchema | None = None
@@ -42,10 +42,10 @@ class _Second(NamedTuple):
 class _State(NamedTuple):
     """What a pickle carries besides a subclass's own attributes: no connections, no locks, no plans."""
 
-    given: Given
+    given: ConstructorArguments
     conf: dict[str, Any] | None = None
     topics: frozenset[str] = frozenset()
-    known: tuple[Learnt, ...] = ()
+    known: tuple[PickledSchema, ...] = ()
     answered: frozenset[str] = frozenset()  # addresses that have answered before
     second: _Second | None = None
     seen: tuple[Any, ...] = ()  # versions of topics that a deserializer has read
@@ -62,7 +62,7 @@ class Lifecycle:
     OPTIONS: ClassVar[tuple[config.Option, ...]]
     POLICY: ClassVar[Any]
 
-    _given = Given()
+    _given = ConstructorArguments()
 
     def __init__(self, conf: Mapping[str, Any] | None, schema: object, convert: object, is_key: bool) -> None:
         """A schema in a file is read now; options are checked strictly."""
@@ -73,7 +73,7 @@ class Lifecycle:
         if isinstance(schema, Mapping) and "schema.registry.url" in schema:
             raise ConfigError("expected a schema, got options", hint=self._order())
         refuse_no_function(convert)
-        self._given = Given(_loaded(schema), convert, is_key)
+        self._given = ConstructorArguments(_loaded(schema), convert, is_key)
         if conf is not None:
             self._configure(conf, is_key, strict=True)
 

@@ -17,15 +17,15 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
-from streamnative_serdes._lifecycle import Given, refuse_keys
+from streamnative_serdes._lifecycle import ConstructorArguments, refuse_keys
 from streamnative_serdes._log import logger
-from streamnative_serdes._topics.known import Known
+from streamnative_serdes._topics.schema_version import SchemaVersion
 from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError, SerdesError
 from streamnative_serdes.key_value import INLINE, KeyValue
 from streamnative_serdes.schema_registry import SchemaInfo
 
 from .attempts import headerless
-from .foreign import with_hint
+from .guess_format import with_hint
 from .pairs import inline_keys
 from .policy import ReadPolicy
 from .readers import FRAMED, Read, Readers
@@ -87,7 +87,7 @@ NO_SCHEMA: Final = "BYTES"  # the type of messages of a topic without a schema, 
 class _Reading:
     """A schema, and what reads messages by it for each rule; always the same function, so that they can be compared."""
 
-    def __init__(self, known: Known, schema: TopicSchema) -> None:
+    def __init__(self, known: SchemaVersion, schema: TopicSchema) -> None:
         self.known, self.schema = known, schema
         self._reads: dict[Rule, Read] = {}
 
@@ -117,8 +117,8 @@ class AnyTypePolicy(ReadPolicy):
         given: whether keys are read.
     """
 
-    def __init__(self, conf: dict[str, Any], given: Given) -> None:
-        super().__init__({**_DEFAULTS, **conf}, Given(is_key=given.is_key))
+    def __init__(self, conf: dict[str, Any], given: ConstructorArguments) -> None:
+        super().__init__({**_DEFAULTS, **conf}, ConstructorArguments(is_key=given.is_key))
         self._readers = Readers.by(conf)
         self._readings: dict[tuple[str, int], _Reading] = {}
         self._bare: set[str] = set()  # topics without a schema that were logged
@@ -136,7 +136,7 @@ class AnyTypePolicy(ReadPolicy):
         except SchemaNotFoundError:
             return None
 
-    def _reading(self, topic: str, known: Known) -> _Reading:
+    def _reading(self, topic: str, known: SchemaVersion) -> _Reading:
         key = topic, known.version
         found = self._readings.get(key)
         if found is None or found.known is not known:
@@ -177,7 +177,7 @@ class AnyTypePolicy(ReadPolicy):
         return self._bind(topic, version, known, "header", math.inf, for_key=for_key)
 
     def _bind(
-        self, topic: str, key: int, known: Known, rule: Rule, lifetime: float, *, for_key: bool
+        self, topic: str, key: int, known: SchemaVersion, rule: Rule, lifetime: float, *, for_key: bool
     ) -> _call_path.Bound:
         if for_key and known.halves is None:
             refuse_keys(topic, known.type)
@@ -243,7 +243,9 @@ class AnyTypePolicy(ReadPolicy):
     def for_keys(self) -> _call_path.Deserializer:
         """What reads the keys of KEY_VALUE topics where a context asks for it."""
         serdes = _call_path.Deserializer()
-        _call_path.set_up(serdes, AnyTypePolicy(self.conf, Given(is_key=True)), None, self.conf["cache.capacity"])
+        _call_path.set_up(
+            serdes, AnyTypePolicy(self.conf, ConstructorArguments(is_key=True)), None, self.conf["cache.capacity"]
+        )
         return serdes
 
 

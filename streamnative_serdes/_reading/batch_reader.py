@@ -11,13 +11,13 @@ from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundE
 
 from .attempts import ITS_OWN_FAULT, UNKNOWN, Attempt, by_key, no_framing, unreadable, without_version
 from .columns import AnyColumns, columns_for, plan_of
-from .foreign import look_of, with_hint
 from .framings import is_sign
+from .guess_format import look_of, with_hint
 from .policy import ReadPolicy
 from .reader_schema import ReadAgainError, Target
 
 if TYPE_CHECKING:
-    from streamnative_serdes._topics.known import Known
+    from streamnative_serdes._topics.schema_version import SchemaVersion
     from streamnative_serdes.arrow import Dialect, Routes
 
 # By whether messages without a header are read.
@@ -36,12 +36,12 @@ class Wanted(NamedTuple):
     large_types: bool
     check: Callable[[int], object] | None
 
-    def columns(self, known: Known) -> AnyColumns:
+    def columns(self, known: SchemaVersion) -> AnyColumns:
         """Raises: SchemaError: it has no Arrow type."""
         return columns_for(self.policy, known, self.dialect, self.large_types)
 
 
-class Given(NamedTuple):
+class BatchMessages(NamedTuple):
     """The messages of a batch.
 
     Args:
@@ -71,14 +71,14 @@ class BatchReader:
         self.wanted, self.columns, self._target = wanted, columns, target
         self._policy, self._topic = wanted.policy, wanted.topic
         self._attempts = _WITHOUT_VERSION[self._policy.signs.headerless]
-        self._known: dict[int, Known] = {}  # by key
+        self._known: dict[int, SchemaVersion] = {}  # by key
         self._routes: dict[int, Routes] = {}  # by version: what find() has answered, until a message cannot be read so
-        self._fell_back: dict[int, Known] = {}  # by key; with the latest, by which they are read
+        self._fell_back: dict[int, SchemaVersion] = {}  # by key; with the latest, by which they are read
         # By key of a sign: the schema that it names, and the latest one.
-        self._signed: dict[int, tuple[Known | None, Known | None]] = {}
+        self._signed: dict[int, tuple[SchemaVersion | None, SchemaVersion | None]] = {}
         self._why_not: dict[int, SerdesError] = {}  # by key: why there is no schema to read messages with
         # By key: a schema by which not even its own messages can be read, its columns and ways to read them.
-        self._unreadable: dict[int, tuple[Known, AnyColumns, Routes]] = {}
+        self._unreadable: dict[int, tuple[SchemaVersion, AnyColumns, Routes]] = {}
         self._missing = 0  # versions that the registry did not have
         self._there: frozenset[int] | None = None  # all that it had when a second one was missing
 
@@ -108,7 +108,7 @@ class BatchReader:
             self._why_not[key] = error  # failed() adds what each message looks like
             return NO_WAY
 
-    def _version(self, key: int) -> Known | None:
+    def _version(self, key: int) -> SchemaVersion | None:
         """Damaged headers name all kinds of versions, and a batch must not ask for each of them.
 
         So all are asked for once, when a second one is missing: what a batch holds was written before that.
@@ -131,7 +131,7 @@ class BatchReader:
         except SchemaError:  # one of them is no Avro: each is asked for on its own
             return None
 
-    def _by(self, key: int, known: Known) -> Routes:
+    def _by(self, key: int, known: SchemaVersion) -> Routes:
         self._known[key] = known
         ways = self._ways(key, (by_key(key),), known)
         if not ways:
@@ -145,7 +145,7 @@ class BatchReader:
         self._fell_back[key] = latest
         return (*NO_WAY, *self._ways(key, self._attempts, latest))
 
-    def _ways(self, key: int, attempts: tuple[Attempt, ...], known: Known) -> Routes:
+    def _ways(self, key: int, attempts: tuple[Attempt, ...], known: SchemaVersion) -> Routes:
         """By ``known``, as what the batch is read as; none if no message of this version could be read at all."""
         if self._target is None or self._target.takes(known):
             return tuple(self._route(self.columns, attempt, known) for attempt in attempts)
@@ -169,7 +169,7 @@ class BatchReader:
         self._signed[key] = known, latest
         return (*ways, *bare)
 
-    def _latest(self, key: int) -> tuple[Known | None, Routes]:
+    def _latest(self, key: int) -> tuple[SchemaVersion | None, Routes]:
         """The topic's latest schema and the way by it; None if it has none that could read a message of this key."""
         try:
             latest = self._policy.known(self._topic, _call_path.LATEST)[0]
@@ -180,7 +180,7 @@ class BatchReader:
             return None, ()
         return (latest if ways else None), ways
 
-    def _route(self, columns: AnyColumns, attempt: Attempt, known: Known) -> tuple[Any, int, bool]:
+    def _route(self, columns: AnyColumns, attempt: Attempt, known: SchemaVersion) -> tuple[Any, int, bool]:
         return plan_of(columns, self._policy, known), attempt.offset, attempt.whole
 
     def failed(self, key: int, errors: list[DecodeError], message: bytes) -> Routes | SerdesError:
@@ -257,11 +257,11 @@ class BatchReader:
         """Whether messages without a header were read by the topic's latest schema."""
         return _call_path.LATEST in self._known
 
-    def has_read(self, known: Known, counts: dict[tuple[int, int], int]) -> bool:
+    def has_read(self, known: SchemaVersion, counts: dict[tuple[int, int], int]) -> bool:
         """Whether a message was read by ``known``."""
         return any(way >= 0 and self._read_by(key, way) is known for key, way in counts)
 
-    def _read_by(self, key: int, way: int) -> Known | None:
+    def _read_by(self, key: int, way: int) -> SchemaVersion | None:
         if is_sign(key):
             return self._signed[key][1] if way > 0 else None
         return self._fell_back.get(key) or self._known.get(key)

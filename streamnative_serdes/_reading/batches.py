@@ -14,10 +14,10 @@ from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
 from streamnative_serdes.errors import BatchTooLargeError, ConfigError, DecodeError, SchemaNotFoundError, SerdesError
 
-from .batch_reader import ERRORS, NO_WAY, BatchReader, Given, Wanted
+from .batch_reader import ERRORS, NO_WAY, BatchMessages, BatchReader, Wanted
 from .columns import NOTHING, AnyColumns, OtherTypeError, columns_by_policy, latest_of_columns, name_checked
-from .foreign import with_hint
 from .framings import HEADER
+from .guess_format import with_hint
 from .messages import received
 from .policy import ReadPolicy
 from .reader_schema import ReadAgainError, Seen, Target
@@ -26,7 +26,7 @@ from .typed_batches import OneTypeReader, PairReader, reader_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from streamnative_serdes._topics.known import Known
+    from streamnative_serdes._topics.schema_version import SchemaVersion
     from streamnative_serdes._topics.topic_state import TopicState
     from streamnative_serdes.arrow import Dialect
 
@@ -53,7 +53,7 @@ def read_batch(
     large_types: bool,
     message_keys: Any = None,
     check: Callable[[int], object] | None = None,
-    read_as: Known | None = None,
+    read_as: SchemaVersion | None = None,
 ) -> pa.RecordBatch:
     """As :meth:`KafkaAvroDeserializer.deserialize_batch`.
 
@@ -91,7 +91,7 @@ def _read_as_before(wanted: Wanted, data: Any, error_column: str | None) -> _Rea
     reader = policy.readers.take(key, state)
     if reader is None:
         return None
-    read = _decoded(Given(wanted, data, None, error_column), reader.columns, reader)
+    read = _decoded(BatchMessages(wanted, data, None, error_column), reader.columns, reader)
     _keep(policy, key, state, reader)
     return read
 
@@ -119,7 +119,7 @@ def _read_first(
     headers: Any,
     error_column: str | None,
     message_keys: Any,
-    read_as: Known | None,
+    read_as: SchemaVersion | None,
 ) -> _Read:
     """The batch where nothing is kept of one before; what has read it is kept if it may read the next one."""
     policy, topic, dialect, large_types, _ = wanted
@@ -130,7 +130,7 @@ def _read_first(
     state = policy.binding.use(topic)
     messages = data if _are_messages(data) else None
     keys = _keys(policy, topic, messages if headers is None else headers)
-    given = Given(wanted, data, keys, error_column, message_keys, messages)
+    given = BatchMessages(wanted, data, keys, error_column, message_keys, messages)
     seen = policy.evolution.of_columns()
     if seen is not None:
         read, target = _read_as_seen(given, seen)
@@ -169,11 +169,11 @@ def held_version(policy: ReadPolicy, seen: Seen, topic: str, data: Any, headers:
         SchemaRegistryError: the registry is away or refuses to answer.
     """
     keys = _keys(policy, topic, headers)
-    _, target = _read_as_seen(Given(Wanted(policy, topic, dialect, False, None), data, keys, ERRORS), seen)
+    _, target = _read_as_seen(BatchMessages(Wanted(policy, topic, dialect, False, None), data, keys, ERRORS), seen)
     return target.known.version if target.claimed and target.known is not None else None
 
 
-def _read_as_policy(given: Given) -> _Read:
+def _read_as_policy(given: BatchMessages) -> _Read:
     """The batch as the policy says. The first messages may show that the topic is of another type than AVRO."""
     policy, topic, dialect, large_types, _ = given.wanted
     if policy.reading is not None and policy.binding.kind(topic) is None:
@@ -183,7 +183,7 @@ def _read_as_policy(given: Given) -> _Read:
     return _read(given, _found(given, lambda: columns_by_policy(policy, topic, dialect, large_types)))
 
 
-def _found(given: Given, find: Callable[[], _T]) -> _T:
+def _found(given: BatchMessages, find: Callable[[], _T]) -> _T:
     """What ``find`` returns; where the topic has no schema, the first message is the one that cannot be read."""
     try:
         return find()
@@ -197,17 +197,17 @@ def _found(given: Given, find: Callable[[], _T]) -> _T:
         raise
 
 
-def _repeatable(given: Given) -> Given:
+def _repeatable(given: BatchMessages) -> BatchMessages:
     from streamnative_serdes.arrow.pieces import messages_of  # pyarrow is not needed otherwise
 
     return given._replace(data=messages_of(given.data))
 
 
-def _read(given: Given, columns: AnyColumns, target: Target | None = None) -> _Read:
+def _read(given: BatchMessages, columns: AnyColumns, target: Target | None = None) -> _Read:
     return _decoded(given, columns, reader_of(given, columns, target))
 
 
-def _decoded(given: Given, columns: AnyColumns, reader: BatchReader | PairReader | OneTypeReader) -> _Read:
+def _decoded(given: BatchMessages, columns: AnyColumns, reader: BatchReader | PairReader | OneTypeReader) -> _Read:
     signs, framed = given.wanted.policy.signs, not isinstance(reader, OneTypeReader)
     batch, counts = columns.decode(
         given.data,
@@ -222,11 +222,11 @@ def _decoded(given: Given, columns: AnyColumns, reader: BatchReader | PairReader
     return _Read(batch, reader, counts)
 
 
-def _message_keys(given: Given, reader: object) -> Any:
+def _message_keys(given: BatchMessages, reader: object) -> Any:
     return given.client_keys if given.message_keys is None and isinstance(reader, PairReader) else given.message_keys
 
 
-def _read_as_seen(given: Given, seen: Seen) -> tuple[_Read, Target]:
+def _read_as_seen(given: BatchMessages, seen: Seen) -> tuple[_Read, Target]:
     """The batch as the highest version that was read before or that it holds, and that version."""
     given, wanted = _repeatable(given), given.wanted
     target = Target(seen, wanted.topic)

@@ -10,7 +10,7 @@ from streamnative_serdes._config import schema_limits
 from streamnative_serdes._formats.parts import Parts, info_of
 from streamnative_serdes._lifecycle import refuse_no_topic
 from streamnative_serdes._schema import Record, Schema
-from streamnative_serdes._topics.known import Halves, Known, parts_of
+from streamnative_serdes._topics.schema_version import Halves, SchemaVersion, parts_of
 from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.schema_registry import SchemaInfo
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from streamnative_serdes.arrow.typed_columns import TypedColumns
 
 
-def as_parts(policy: ReadPolicy, known: Known) -> Parts:
+def as_parts(policy: ReadPolicy, known: SchemaVersion) -> Parts:
     """A schema version as columns have it. Raises SchemaError: there are no columns for its type."""
     return parts_of(known, schema_limits(policy.conf), config.codec_arguments(policy.conf))
 
 
-def target_of(policy: ReadPolicy, topic: str, latest: Known) -> Known:
+def target_of(policy: ReadPolicy, topic: str, latest: SchemaVersion) -> SchemaVersion:
     """As what batches of a topic are read.
 
     Args:
@@ -44,11 +44,13 @@ def target_of(policy: ReadPolicy, topic: str, latest: Known) -> Known:
     if latest.halves is not None:
         halves = Halves(latest.halves.encoding, *pairs.targets(latest))
         info = info_of(halves.encoding, halves.key.info, halves.value.info)
-        return Known(SchemaInfo(latest.version, info.type, info.text, properties=info.properties), topic, halves=halves)
+        return SchemaVersion(
+            SchemaInfo(latest.version, info.type, info.text, properties=info.properties), topic, halves=halves
+        )
     if latest.type == "JSON" and reading is not None:
         policy.binding.require(topic, reading.target.schema)
         text, properties = reading.target.schema.text, latest.info.properties
-        return Known(SchemaInfo(latest.version, "JSON", text, properties=properties), topic)
+        return SchemaVersion(SchemaInfo(latest.version, "JSON", text, properties=properties), topic)
     given = "KEY_VALUE" if reading is None else "AVRO"
     raise SchemaError(
         f"expected messages of type {given}, but the topic has type {latest.type}", topic=topic, version=latest.version
@@ -61,7 +63,9 @@ _MAX_COLUMNS = 64  # readers' schemas whose columns are kept
 _NO_COLUMNS: Final = (
     "without a schema in Pulsar, columns need the reader's schema; to migrate a topic: docs/migration.md"
 )
-NOTHING: Final = Known.of_schema(Schema("", Record("Nothing", ())))  # of a batch before it is known what to read it as
+NOTHING: Final = SchemaVersion.of_schema(
+    Schema("", Record("Nothing", ()))
+)  # of a batch before it is known what to read it as
 
 
 def columns_of(
@@ -89,7 +93,7 @@ def columns_by_policy(policy: ReadPolicy, topic: str, dialect: Dialect, large_ty
     return columns_for(policy, latest, dialect, large_types)
 
 
-def latest_of_columns(policy: ReadPolicy, topic: str) -> Known:
+def latest_of_columns(policy: ReadPolicy, topic: str) -> SchemaVersion:
     """The topic's latest schema, which decides the columns.
 
     Raises:
@@ -112,14 +116,14 @@ def name_checked(policy: ReadPolicy, topic: str) -> None:
     policy.topics.add(topic)
 
 
-def columns_for(policy: ReadPolicy, target: Schema | Known, dialect: Dialect, large_types: bool) -> AnyColumns:
+def columns_for(policy: ReadPolicy, target: Schema | SchemaVersion, dialect: Dialect, large_types: bool) -> AnyColumns:
     """The columns of what messages are read as.
 
     Raises:
         SchemaError: it has no columns.
     """
     what: Schema | Parts
-    if isinstance(target, Known):
+    if isinstance(target, SchemaVersion):
         what = as_parts(policy, target) if target.avro is None else target.schema
     else:
         what = target
@@ -144,7 +148,7 @@ def _made(policy: ReadPolicy, target: Schema | Parts, dialect: Dialect, large_ty
     return TypedColumns(target, options, dialect, large_types)
 
 
-def plan_of(columns: AnyColumns, policy: ReadPolicy, known: Known) -> Any:
+def plan_of(columns: AnyColumns, policy: ReadPolicy, known: SchemaVersion) -> Any:
     """What reads messages of this version into the columns.
 
     Raises:
@@ -164,7 +168,7 @@ class OtherTypeError(Exception):
     """The topic's type is not that of the schema that the deserializer was given. Never reaches a user."""
 
 
-def _seen(serdes: _call_path.Deserializer, policy: ReadPolicy, seen: Seen, topic: str) -> Known:
+def _seen(serdes: _call_path.Deserializer, policy: ReadPolicy, seen: Seen, topic: str) -> SchemaVersion:
     """The highest version that was seen; before the first one, the topic's latest, which is the first then."""
     highest = seen.highest(topic)
     if highest is None:

@@ -31,7 +31,7 @@ _MAX_HEADERS = 10_000  # values of headers that have a number
 _MOST_UNKNOWN = 16  # ids of one topic that the registry does not have, and that are asked for within the time below
 
 
-class Signs:
+class ConfluentFramings:
     """Which signs count, and numbers for the values of headers: keys of the call path are numbers.
 
     Args:

@@ -10,14 +10,14 @@ from streamnative_serdes import _call_path
 from streamnative_serdes._config import WRITER, CodecArguments, schema_limits
 from streamnative_serdes._schema import parse_given
 from streamnative_serdes._topics.binding import Binding
-from streamnative_serdes._topics.known import Compiled, Known
+from streamnative_serdes._topics.schema_version import Compiled, SchemaVersion
 from streamnative_serdes.errors import ConfigError, SchemaError
 from streamnative_serdes.key_value import INLINE, KeyValue, KeyValueSchema, TypedSchema
 from streamnative_serdes.models import Reading, reading_of
 from streamnative_serdes.schema_registry import SchemaInfo
 
-# As Evolution.reader.
-ReaderOf = Callable[[str, int | None], tuple[Known | None, float]]
+# As ReaderSchemaPolicy.reader.
+ReaderOf = Callable[[str, int | None], tuple[SchemaVersion | None, float]]
 
 
 class PairReading:
@@ -59,7 +59,7 @@ class PairReading:
         allow_null, limits = self._conf["allow.null"], schema_limits(self._conf)
         return reading_of(typed.schema, objects or cls, allow_null=allow_null, limits=limits)
 
-    def targets(self, latest: Known) -> tuple[Known, Known]:
+    def targets(self, latest: SchemaVersion) -> tuple[SchemaVersion, SchemaVersion]:
         """The schemas of keys and values as which batches are read: the given ones, or else the latest of the topic.
 
         Raises:
@@ -67,27 +67,29 @@ class PairReading:
         """
         return self._target(latest, "key"), self._target(latest, "value")
 
-    def _target(self, latest: Known, name: str) -> Known:
+    def _target(self, latest: SchemaVersion, name: str) -> SchemaVersion:
         half, reading = _half_of(latest, name), self._readings[name]
         if half.avro is None or reading is None:
             self._refuse_other_type(half, name, reading)
         if reading is not None:
             schema = reading.target.schema
             self._binding.require(latest.topic, schema)
-            return Known(SchemaInfo(latest.version, "AVRO", schema.text), latest.topic, Compiled(schema))
+            return SchemaVersion(SchemaInfo(latest.version, "AVRO", schema.text), latest.topic, Compiled(schema))
         given = None if self._given is None else getattr(self._given, name)
         if given is None or given.schema is None:
             return half
         shape = parse_given(given.schema, limits=schema_limits(self._conf))
         self._binding.require(latest.topic, shape)
-        return Known(SchemaInfo(latest.version, given.type, shape.text, properties=half.info.properties), latest.topic)
+        return SchemaVersion(
+            SchemaInfo(latest.version, given.type, shape.text, properties=half.info.properties), latest.topic
+        )
 
     @property
     def alone(self) -> bool:
         """Whether messages without a version are read by the given schemas first, as by Pulsar's Java client."""
         return self._given is not None
 
-    def refuse_no_pair(self, known: Known) -> None:
+    def refuse_no_pair(self, known: SchemaVersion) -> None:
         """Schemas of both halves say nothing about messages of another type.
 
         Raises:
@@ -99,7 +101,7 @@ class PairReading:
             )
 
     def bound(
-        self, topic: str, key: int, known: Known, lifetime: float, options: CodecArguments, *, alone: bool
+        self, topic: str, key: int, known: SchemaVersion, lifetime: float, options: CodecArguments, *, alone: bool
     ) -> _call_path.Bound:
         """What reads messages that were written by ``known``.
 
@@ -139,7 +141,7 @@ class PairReading:
         return _call_path.Bound(topic, key, known.version, None, None, min(lifetime, holds, key_holds), pair)
 
     def _half(
-        self, topic: str, known: Known, name: str, options: CodecArguments, *, alone: bool
+        self, topic: str, known: SchemaVersion, name: str, options: CodecArguments, *, alone: bool
     ) -> tuple[_call_path.Half, float]:
         """What reads one half, and for how many seconds that holds."""
         half, reading = _half_of(known, name), self._readings[name]
@@ -164,7 +166,7 @@ class PairReading:
                 return _call_path.Half(half.compiled.codec(options)), lifetime
             raise error.at(topic=topic, version=known.version) from None
 
-    def _refuse_other_type(self, half: Known, name: str, reading: Reading | None) -> None:
+    def _refuse_other_type(self, half: SchemaVersion, name: str, reading: Reading | None) -> None:
         given = None if self._given is None else getattr(self._given, name).type
         if reading is not None:
             given = "AVRO"
@@ -185,7 +187,7 @@ def inline_keys(topic: str) -> ConfigError:
     )
 
 
-def _half_of(known: Known, name: str) -> Known:
+def _half_of(known: SchemaVersion, name: str) -> SchemaVersion:
     """Raises: SchemaError: the schema is not of type KEY_VALUE."""
     if known.halves is None:
         raise SchemaError(

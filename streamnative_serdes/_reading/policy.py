@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
 from streamnative_serdes._config import schema_limits
-from streamnative_serdes._lifecycle import Given, key_schema, refuse_keys, refuse_no_topic
+from streamnative_serdes._lifecycle import ConstructorArguments, key_schema, refuse_keys, refuse_no_topic
 from streamnative_serdes._log import logger
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
-from streamnative_serdes._topics.known import Known
-from streamnative_serdes._topics.topic_state import Unchanged
+from streamnative_serdes._topics.schema_version import SchemaVersion
+from streamnative_serdes._topics.topic_state import KeptWhileUnchanged
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, DecodeError, SchemaError, SchemaNotFoundError, SerdesError
 from streamnative_serdes.key_value import KeyValue, KeyValueSchema
@@ -33,10 +33,10 @@ from .attempts import (
     unreadable,
     without_version,
 )
-from .foreign import look_of, with_hint
-from .framings import Signs, UnknownIds, is_sign
+from .framings import ConfluentFramings, UnknownIds, is_sign
+from .guess_format import look_of, with_hint
 from .pairs import PairReading
-from .reader_schema import Evolution
+from .reader_schema import ReaderSchemaPolicy
 
 if TYPE_CHECKING:
     from streamnative_serdes.arrow import Columns, Dialect
@@ -64,7 +64,7 @@ class ReadPolicy:
         SchemaError: no valid schema.
     """
 
-    def __init__(self, conf: dict[str, Any], given: Given) -> None:
+    def __init__(self, conf: dict[str, Any], given: ConstructorArguments) -> None:
         if conf["value.type"] is not None and given.convert is not None:
             raise ConfigError("cannot use both value.type and from_dict")
         self.conf, self.binding, self.is_key = conf, Binding.shared(conf), given.is_key
@@ -72,21 +72,23 @@ class ReadPolicy:
         both = given.schema if isinstance(given.schema, KeyValueSchema) else None
         self.reading = _reading(conf, given.schema if both is None else None)
         self.falls_back: bool = conf["fallback.to.latest"]
-        self.signs = Signs(conf, is_key=given.is_key)
+        self.signs = ConfluentFramings(conf, is_key=given.is_key)
         keys = key_schema(conf)
         # In topics that are not of type KEY_VALUE: what reads bare keys, and whether such keys are read beside values.
-        self._bare_keys = None if keys is None or not given.is_key else Known.without_version(keys)
+        self._bare_keys = None if keys is None or not given.is_key else SchemaVersion.without_version(keys)
         self._keys_beside = keys is not None and not given.is_key
         second = config.confluent_conf(conf)
         self.confluent = None if second is None else ConfluentSchemas.shared(second)
         has_schema = self.reading is not None or both is not None
-        self.evolution = Evolution(conf, self.binding, has_schema=has_schema, unversioned=self.signs.in_use)
+        self.evolution = ReaderSchemaPolicy(conf, self.binding, has_schema=has_schema, unversioned=self.signs.in_use)
         self.seen = self.evolution.seen
         self.pairs = PairReading(conf, both, self.reading, self.binding, self.evolution.reader, given.is_key)
         self._unknown_ids = UnknownIds(conf["cache.missing.ttl.sec"])
         self.topics: set[str] = set()  # that are read in batches, or were asked for ahead of their first message
         self.columns: dict[tuple[object, Dialect, bool], Columns | TypedColumns] = {}  # that batches are read into
-        self.readers: Unchanged[Any] = Unchanged(conf["cache.capacity"])  # of batches; by topic and columns
+        self.readers: KeptWhileUnchanged[Any] = KeptWhileUnchanged(
+            conf["cache.capacity"]
+        )  # of batches; by topic and columns
         self._options = config.codec_arguments(conf)
         self._of_whole = config.codec_arguments({**conf, "ignore.trailing.bytes": False})
         self._warned: set[tuple[str, int]] = set()
@@ -157,7 +159,7 @@ class ReadPolicy:
             codec, lifetime, holds = None, self.conf["cache.missing.ttl.sec"], math.inf
         return self.bound_to(topic, key, 0, codec, min(lifetime, holds))
 
-    def known(self, topic: str, key: int, there: frozenset[int] | None = None) -> tuple[Known | None, float]:
+    def known(self, topic: str, key: int, there: frozenset[int] | None = None) -> tuple[SchemaVersion | None, float]:
         """The schema that wrote messages under ``key``, and for how many seconds that holds.
 
         None where the registry has no such version or id, and another schema may be tried in its place.
@@ -200,7 +202,7 @@ class ReadPolicy:
         expected = f"expected a {what} with one of the framings {self.signs.expected}"
         return DecodeError(expected if self.signs.expected else "framings has none for keys", topic=topic, hint=hint)
 
-    def by_sign(self, topic: str, key: int, *, anyway: bool = False) -> tuple[Known | None, float]:
+    def by_sign(self, topic: str, key: int, *, anyway: bool = False) -> tuple[SchemaVersion | None, float]:
         """As :meth:`known`, for a schema of the second registry, whose ids never change their meaning.
 
         ``anyway``: ask for it, even if too many ids of this topic are unknown.
@@ -222,7 +224,7 @@ class ReadPolicy:
                 raise self.unknown(topic, key) from None
             return None, self.confluent.missing_seconds(which)
 
-    def _codec(self, topic: str, key: int, known: Known) -> tuple[Codec, float]:
+    def _codec(self, topic: str, key: int, known: SchemaVersion) -> tuple[Codec, float]:
         """What reads messages under ``key``, as the reader's schema if there is one, and for how many seconds."""
         target = None if self.reading is None else self.reading.of(known.schema)
         reader, shapes = (None, None) if target is None else (target.schema, target.shapes)
@@ -291,7 +293,7 @@ class ReadPolicy:
             # The header may be Avro that looks like one.
             failed = [(by_key(bound.key), error)]
             return self._read_without_version(serdes, bound.topic, data, in_header, caller, UNREADABLE, failed)
-        return self._read_by_news(serdes, bound, data, in_header, error)
+        return self._retry_with_fresh_schema(serdes, bound, data, in_header, error)
 
     def _read(self, serdes: _call_path.Deserializer, bound: _call_path.Bound, data: Any, offset: int) -> Any:
         """The datum by ``bound``; from then on its version counts as seen."""
@@ -346,7 +348,7 @@ class ReadPolicy:
                 return _call_path.read_by(latest, data, 0)
             except DecodeError:
                 pass  # the first error says why the given schemas do not read it
-        return self._read_by_news(serdes, bound, data, None, error)
+        return self._retry_with_fresh_schema(serdes, bound, data, None, error)
 
     def _read_otherwise(
         self, serdes: _call_path.Deserializer, bound: _call_path.Bound, data: Any, key: int, error: DecodeError | None
@@ -364,7 +366,7 @@ class ReadPolicy:
             if is_sign(key):
                 if error is None:  # there is no schema without a header
                     raise
-                return self._read_by_news(serdes, bound, data, None, error)
+                return self._retry_with_fresh_schema(serdes, bound, data, None, error)
             late = self._late(bound)
             if late is None:
                 return self._read_by_latest_pair(serdes, other, data, second)
@@ -435,7 +437,7 @@ class ReadPolicy:
             return datum
         raise unreadable(topic, in_header, why, bound.version, failed)
 
-    def _read_by_news(
+    def _retry_with_fresh_schema(
         self,
         serdes: _call_path.Deserializer,
         bound: _call_path.Bound,
@@ -537,7 +539,7 @@ class ReadPolicy:
         serdes = _call_path.Deserializer()
         chosen = self.conf["reader.schema.policy"]
         conf = {**self.conf, "value.type": None, "reader.schema.policy": None if chosen == config.FIXED else chosen}
-        policy = ReadPolicy(conf, Given(schema, None, is_key=True))
+        policy = ReadPolicy(conf, ConstructorArguments(schema, None, is_key=True))
         if self.seen is not None:
             policy.seen = policy.evolution.seen = self.seen.of_keys()
         _call_path.set_up(serdes, policy, None, self.conf["cache.capacity"])
@@ -545,7 +547,7 @@ class ReadPolicy:
 
 
 def _no_reader(_topic: str, _version: int | None) -> tuple[None, float]:
-    """As Evolution.reader, for messages that come out as they were written."""
+    """As ReaderSchemaPolicy.reader, for messages that come out as they were written."""
     return None, math.inf
 
 

@@ -36,7 +36,7 @@ from streamnative_serdes._config import FIXED, LATEST, LATEST_SEEN, WRITER, sche
 from streamnative_serdes._schema import Limits
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes._topics.cache import LruMap
-from streamnative_serdes._topics.known import Known
+from streamnative_serdes._topics.schema_version import SchemaVersion
 from streamnative_serdes._topics.topics import User
 from streamnative_serdes.errors import ConfigError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.schema_registry import SchemaInfo
@@ -84,7 +84,7 @@ class Seen:
         found._suffix = _KEYS  # noqa: SLF001 - of the same class
         return found
 
-    def highest(self, topic: str) -> Known | None:
+    def highest(self, topic: str) -> SchemaVersion | None:
         """The highest version that was read; None if none was, or if the topic was recreated since.
 
         Raises:
@@ -99,7 +99,7 @@ class Seen:
             self._marks.change(mark.path, lambda now: nothing if now is mark else now)
         return known
 
-    def _still(self, topic: str, info: SchemaInfo) -> Known | None:
+    def _still(self, topic: str, info: SchemaInfo) -> SchemaVersion | None:
         """The version as the topic has it now; None if that is another one, so the topic was recreated."""
         try:
             known = self._binding.version(topic, info.version)
@@ -113,7 +113,7 @@ class Seen:
         mark = self._marks.get(self._path(topic))
         return mark is None or version > mark.version or (version == mark.version and not mark.settled)
 
-    def advance(self, user: User, topic: str, known: Known) -> None:
+    def advance(self, user: User, topic: str, known: SchemaVersion) -> None:
         """A message was read, or columns were returned, by this version; ``user`` drops what was bound before."""
         path = self._path(topic)
 
@@ -161,7 +161,7 @@ class Target:
 
     def __init__(self, seen: Seen, topic: str) -> None:
         self._seen, self._topic = seen, topic
-        self._unreadable: set[Known] = set()
+        self._unreadable: set[SchemaVersion] = set()
         self.begin()
 
     def begin(self) -> None:
@@ -169,7 +169,7 @@ class Target:
         self.known = self._seen.highest(self._topic)
         self.claimed = False  # by messages of the batch, of which one has to be readable
 
-    def takes(self, known: Known) -> bool:
+    def takes(self, known: SchemaVersion) -> bool:
         """Whether messages of this version are converted to the target; False if none of them could be read.
 
         Raises:
@@ -182,7 +182,7 @@ class Target:
             raise ReadAgainError
         return True
 
-    def is_below(self, known: Known) -> bool:
+    def is_below(self, known: SchemaVersion) -> bool:
         """Whether this version is higher than the target, and counts."""
         return known not in self._unreadable and (self.known is None or self.known.version < known.version)
 
@@ -192,7 +192,7 @@ class Target:
         self._unreadable.add(self.known)
         self.begin()
 
-    def fall_back(self, latest: Known) -> None:
+    def fall_back(self, latest: SchemaVersion) -> None:
         """No message has a version: the target is the topic's latest."""
         self.known, self.claimed = latest, False
 
@@ -205,7 +205,7 @@ class Target:
 _WITHHELD: Final = b""  # the header of what withholding() gives; no other Bound for reading has one
 
 
-class Evolution:
+class ReaderSchemaPolicy:
     """The policy of one deserializer.
 
     Args:
@@ -241,7 +241,7 @@ class Evolution:
             )
         return self.seen
 
-    def reader(self, topic: str, version: int | None) -> tuple[Known | None, float]:
+    def reader(self, topic: str, version: int | None) -> tuple[SchemaVersion | None, float]:
         """The version of the topic as which messages come out if no schema was given, and for how many seconds.
 
         None: as they were written.

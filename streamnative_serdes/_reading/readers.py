@@ -11,7 +11,7 @@ from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
 from streamnative_serdes._formats import Format
 from streamnative_serdes._schema import Limits
-from streamnative_serdes._topics.known import Known
+from streamnative_serdes._topics.schema_version import SchemaVersion
 from streamnative_serdes.key_value import SEPARATED, KeyValue
 
 Read: TypeAlias = Callable[[bytes], Any]
@@ -55,11 +55,11 @@ class Readers:
         whole = config.codec_arguments({**conf, "ignore.trailing.bytes": False})
         return cls(config.codec_arguments(conf), whole, config.schema_limits(conf))
 
-    def format(self, known: Known) -> Format:
+    def format(self, known: SchemaVersion) -> Format:
         """Raises: SchemaError: messages of this type cannot be read."""
         return known.format(self.whole, self.limits)
 
-    def of(self, known: Known, *, whole: bool) -> Read:
+    def of(self, known: SchemaVersion, *, whole: bool) -> Read:
         """What reads values, or, with the encoding INLINE, keys and values.
 
         Raises:
@@ -76,7 +76,7 @@ class Readers:
         pair = _call_path.Pair(key, value, KeyValue)
         return partial(_inline, _call_path.Bound(known.topic, 0, known.version, None, None, pair=pair))
 
-    def _half(self, known: Known, options: config.CodecArguments) -> _call_path.Half:
+    def _half(self, known: SchemaVersion, options: config.CodecArguments) -> _call_path.Half:
         if known.avro is not None:
             return _call_path.Half(known.avro.codec(options))
         return _call_path.Half(None, None, known.format(options, self.limits).decode)

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from streamnative_serdes import header
 from streamnative_serdes._topics.binding import Binding
-from streamnative_serdes._topics.known import Known, known_from
+from streamnative_serdes._topics.schema_version import SchemaVersion, known_from
 from streamnative_serdes.errors import ConfigError, DecodeError, SchemaError
 from streamnative_serdes.key_value import SEPARATED, KeyValue
 from streamnative_serdes.schema_registry import SchemaInfo, TopicName, require_version
@@ -26,7 +26,9 @@ class TopicSchema:
     copy reads messages, and does not ask the registry for other versions.
     """
 
-    def __init__(self, known: Known, readers: Readers, binding: Binding | None, part: Part | None = None) -> None:
+    def __init__(
+        self, known: SchemaVersion, readers: Readers, binding: Binding | None, part: Part | None = None
+    ) -> None:
         self._whole, self._readers, self._binding, self._part = known, readers, binding, part
         self._known = _part_of(known, part)
         self._reads: dict[bool, Read] = {}
@@ -186,7 +188,7 @@ class TopicSchema:
             raise error.at(topic=self.topic, version=self.version).inside("key") from None
 
 
-def _part_of(known: Known, part: Part | None) -> Known:
+def _part_of(known: SchemaVersion, part: Part | None) -> SchemaVersion:
     if part is None:
         return known
     if known.halves is None:

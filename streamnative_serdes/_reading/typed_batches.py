@@ -13,14 +13,14 @@ from streamnative_serdes.errors import ConfigError, DecodeError, SerdesError
 from streamnative_serdes.key_value import SEPARATED
 
 from .attempts import ITS_OWN_FAULT
-from .batch_reader import BatchReader, Given
+from .batch_reader import BatchMessages, BatchReader
 from .columns import AnyColumns
 from .reader_schema import Target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from streamnative_serdes._topics.known import Known
+    from streamnative_serdes._topics.schema_version import SchemaVersion
     from streamnative_serdes.arrow import Routes
     from streamnative_serdes.arrow.typed_columns import TypedColumns
 
@@ -34,7 +34,7 @@ class PairReader:
         target: of the policy latest.seen.
     """
 
-    def __init__(self, given: Given, columns: TypedColumns, target: Target | None) -> None:
+    def __init__(self, given: BatchMessages, columns: TypedColumns, target: Target | None) -> None:
         if given.wanted.policy.signs.in_use:
             raise ConfigError(
                 "messages of type KEY_VALUE have no framings of Confluent's",
@@ -96,7 +96,7 @@ class OneTypeReader:
     def failed(self, _key: int, errors: Sequence[DecodeError], _message: bytes) -> DecodeError:
         return copy(errors[0]).at(topic=self._topic, version=self._version)
 
-    def has_read(self, _known: Known, counts: dict[tuple[int, int], int]) -> bool:
+    def has_read(self, _known: SchemaVersion, counts: dict[tuple[int, int], int]) -> bool:
         return any(way >= 0 for _, way in counts)
 
     def counted(self, counts: dict[tuple[int, int], int]) -> tuple[dict[int, int], int, int, int]:
@@ -105,7 +105,9 @@ class OneTypeReader:
         return {_call_path.LATEST: sum(counts.values())}, 0, 0, errors
 
 
-def reader_of(given: Given, columns: AnyColumns, target: Target | None) -> BatchReader | PairReader | OneTypeReader:
+def reader_of(
+    given: BatchMessages, columns: AnyColumns, target: Target | None
+) -> BatchReader | PairReader | OneTypeReader:
     """What finds out how the messages of a batch are read into ``columns``."""
     from streamnative_serdes.arrow import Columns  # pyarrow is not needed otherwise
 

@@ -31,10 +31,10 @@ from streamnative_serdes.errors import (
 from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient, TopicName
 
 from .inspection import REFRESH_SECONDS, Inspector
-from .known import Known, Posted
 from .registering import register_pair
+from .schema_version import Posted, SchemaVersion
 from .shared import Shared
-from .topic_state import Latest, Learnt, Question, Refusal, TopicState
+from .topic_state import Latest, PickledSchema, Question, Refusal, TopicState
 from .topics import Topics, User, Users
 from .watch import Watch
 
@@ -92,7 +92,7 @@ class Binding:
 
     # Questions
 
-    def registered(self, topic: str, known: Known, *, new: bool = True) -> int:
+    def registered(self, topic: str, known: SchemaVersion, *, new: bool = True) -> int:
         """The version of this schema on the topic: one POST, which registers it if it is new.
 
         ``known`` has the schema; its version and topic have no meaning here.
@@ -123,7 +123,7 @@ class Binding:
             if not any(known.has(schema) for known in state.schemas.values()):
                 self._ask(state, ("has", schema.text), lambda: self._require(state.topic, schema))
 
-    def version(self, topic: str, version: int, there: frozenset[int] | None = None) -> Known:
+    def version(self, topic: str, version: int, there: frozenset[int] | None = None) -> SchemaVersion:
         """A version of the topic's schema: one GET, since versions never change.
 
         ``there``, if given, holds all versions that the topic has; others are not asked for.
@@ -138,7 +138,7 @@ class Binding:
             raise SchemaNotFoundError("the topic does not have this schema version", topic=topic, version=version)
         return known or self._ask(state, ("version", version), lambda: self._fetch(state.topic, version))
 
-    def latest(self, topic: str) -> tuple[Known, float]:
+    def latest(self, topic: str) -> tuple[SchemaVersion, float]:
         """The topic's latest schema, and for how many seconds it is valid.
 
         If the registry cannot be asked, its last answer stays valid.
@@ -166,7 +166,7 @@ class Binding:
         state = self.use(topic)
         return self._ask(state, ("all",), lambda: self._fetch_all(state.topic))
 
-    def pairs(self, topic: str) -> list[Known]:
+    def pairs(self, topic: str) -> list[SchemaVersion]:
         """The known schemas of type KEY_VALUE, the newest first; the registry is not asked."""
         schemas = self._topics.get(self.named(topic)).schemas
         return [known for _, known in sorted(schemas.items(), reverse=True) if known.halves is not None]
@@ -192,11 +192,11 @@ class Binding:
         refused = self._topics.get(self.named(topic)).refusals.get(("version", version))
         return 0.0 if refused is None else max(refused.until - time.monotonic(), 0.0)
 
-    def learnt(self, topics: Iterable[str]) -> tuple[Learnt, ...]:
+    def learnt(self, topics: Iterable[str]) -> tuple[PickledSchema, ...]:
         """What is known about these topics, to be pickled."""
         return self._topics.learnt(map(self.named, topics))
 
-    def learn(self, learnt: Iterable[Learnt]) -> None:
+    def learn(self, learnt: Iterable[PickledSchema]) -> None:
         """Take over what another process knew; where that contradicts what is known here, the registry is asked."""
         for topic, why in self._topics.learn(learnt).items():
             logger.warning(
@@ -248,7 +248,7 @@ class Binding:
 
     # How they are asked: all of these run under single flight
 
-    def _register(self, topic: TopicName, posted: Posted, given: Known, new: bool) -> int:
+    def _register(self, topic: TopicName, posted: Posted, given: SchemaVersion, new: bool) -> int:
         version = self._topics.get(topic).versions.get(posted)  # another thread may just have registered it
         if version is None:
             version = self._post(topic, given) if new and given.fault is None else self._find(topic, given)
@@ -257,7 +257,7 @@ class Binding:
             self._topics.keep_registered(topic, posted, known)
         return version
 
-    def _post(self, topic: TopicName, given: Known) -> int:
+    def _post(self, topic: TopicName, given: SchemaVersion) -> int:
         if given.halves is not None:
             return register_pair(self.client, topic, given, given.halves, self._topics.limits)
         info = given.info
@@ -269,12 +269,12 @@ class Binding:
                 raise
             return held
 
-    def _held(self, given: Known, infos: Sequence[SchemaInfo]) -> int | None:
+    def _held(self, given: SchemaVersion, infos: Sequence[SchemaInfo]) -> int | None:
         """The newest version that is this schema."""
         limits = self._topics.limits
         return next((info.version for info in reversed(infos) if given.agrees(info, limits)), None)
 
-    def _find(self, topic: TopicName, given: Known) -> int:
+    def _find(self, topic: TopicName, given: SchemaVersion) -> int:
         infos = self.client.all_versions(topic)
         held = self._held(given, infos)
         if held is not None:
@@ -296,7 +296,7 @@ class Binding:
         if not any(known.has(schema) for known in self._topics.get(topic).schemas.values()):
             raise copy(schema.fault).at(topic=topic.given)
 
-    def _fetch(self, topic: TopicName, version: int) -> Known:
+    def _fetch(self, topic: TopicName, version: int) -> SchemaVersion:
         known = self._topics.get(topic).schemas.get(version)
         if known is None:
             known = self._topics.keep(topic, self.client.by_version(topic, version))

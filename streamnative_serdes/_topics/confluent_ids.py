@@ -29,11 +29,11 @@ from streamnative_serdes.errors import (
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, ConfluentSchema, SchemaInfo
 
 from .cache import LruMap
-from .known import Compiled, Known
+from .schema_version import Compiled, SchemaVersion
 from .shared import Shared
 from .topic_state import Refusal
 
-NO_ID: Final = -1  # the version of a Known that was found by its GUID
+NO_ID: Final = -1  # the version of a SchemaVersion that was found by its GUID
 _GUID_SIZE: Final = 16  # bytes
 _MOST_MISSING: Final = 10_000  # unknown ids and GUIDs that are remembered; each takes about 200 bytes
 
@@ -49,7 +49,7 @@ class _Schema(NamedTuple):
     """A known schema, by its id or GUID."""
 
     key: int | bytes
-    known: Known
+    known: SchemaVersion
 
 
 class _Written(NamedTuple):
@@ -92,7 +92,7 @@ class ConfluentSchemas:
 
     # Reading
 
-    def by_id(self, id: int) -> Known:  # noqa: A002 - Confluent's word for it
+    def by_id(self, id: int) -> SchemaVersion:  # noqa: A002 - Confluent's word for it
         """The schema with this id, which is its ``version``.
 
         An id that is not known yet takes one GET, or more if the schema refers to others; threads that ask for it
@@ -106,7 +106,7 @@ class ConfluentSchemas:
         """
         return self._schema(id, id, lambda: self.client.by_id(id))
 
-    def by_guid(self, guid: bytes) -> Known:
+    def by_guid(self, guid: bytes) -> SchemaVersion:
         """As :meth:`by_id`, for a GUID of 16 bytes; the ``version`` is :data:`NO_ID`.
 
         Raises:
@@ -116,7 +116,7 @@ class ConfluentSchemas:
             raise SchemaNotFoundError(f"expected a GUID of {_GUID_SIZE} bytes, got {len(guid)} bytes")
         return self._schema(guid, NO_ID, lambda: self.client.by_guid(guid))
 
-    def known(self, key: int | bytes) -> Known | None:
+    def known(self, key: int | bytes) -> SchemaVersion | None:
         """What this process knows about an id or GUID, without a request; None if nothing."""
         held = self._known.use(key)
         return None if held is None else held.known
@@ -125,7 +125,7 @@ class ConfluentSchemas:
         """For how many seconds more an id or GUID that was not found counts as unknown."""
         return max((self._missing.get(key) or 0.0) - time.monotonic(), 0.0)
 
-    def _schema(self, key: int | bytes, version: int, ask: Callable[[], ConfluentSchema]) -> Known:
+    def _schema(self, key: int | bytes, version: int, ask: Callable[[], ConfluentSchema]) -> SchemaVersion:
         held = self.known(key)
         if held is not None:
             return held
@@ -135,7 +135,7 @@ class ConfluentSchemas:
         self._refuse_again(key)
         return self._flights.run(key, lambda: self._fetch(key, version, ask))
 
-    def _fetch(self, key: int | bytes, version: int, ask: Callable[[], ConfluentSchema]) -> Known:
+    def _fetch(self, key: int | bytes, version: int, ask: Callable[[], ConfluentSchema]) -> SchemaVersion:
         held = self._known.get(key)  # another thread may just have got it
         if held is not None:
             return held.known
@@ -161,8 +161,8 @@ class ConfluentSchemas:
         self._refuse(key, fault)
         raise fault
 
-    def _keep(self, key: int | bytes, version: int, compiled: Compiled) -> Known:
-        known = Known(SchemaInfo(version, "AVRO", compiled.schema.text), avro=compiled)
+    def _keep(self, key: int | bytes, version: int, compiled: Compiled) -> SchemaVersion:
+        known = SchemaVersion(SchemaInfo(version, "AVRO", compiled.schema.text), avro=compiled)
         self._known.change(key, lambda _: _Schema(key, known), used=True)
         return known
 

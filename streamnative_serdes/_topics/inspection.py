@@ -10,7 +10,7 @@ from streamnative_serdes._log import logger
 from streamnative_serdes.errors import RegistryUnavailableError, SchemaNotFoundError, SerdesError
 from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient, TopicName
 
-from .known import Known
+from .schema_version import SchemaVersion
 from .topic_state import TopicState
 from .topics import Topics, Users
 
@@ -47,7 +47,7 @@ class Inspector:
                 self._topics.keep_latest(topic, known)
         return True
 
-    def latest(self, topic: TopicName, patience: float | None) -> Known:
+    def latest(self, topic: TopicName, patience: float | None) -> SchemaVersion:
         """The topic's latest schema, with one GET; ``patience`` as SchemaRegistryClient has it."""
         info = self._client.latest(topic, patience=patience)
         self.compare(topic, info)

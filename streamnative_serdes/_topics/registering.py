@@ -15,10 +15,12 @@ from streamnative_serdes._schema import Limits
 from streamnative_serdes.errors import SchemaError
 from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient, TopicName
 
-from .known import Halves, Known
+from .schema_version import Halves, SchemaVersion
 
 
-def register_pair(client: SchemaRegistryClient, topic: TopicName, given: Known, halves: Halves, limits: Limits) -> int:
+def register_pair(
+    client: SchemaRegistryClient, topic: TopicName, given: SchemaVersion, halves: Halves, limits: Limits
+) -> int:
     """Return the newest version of the topic that is this pair by Avro's rules; register it if no version is.
 
     Raises:
@@ -48,7 +50,7 @@ def _has_other_encoding(info: SchemaInfo, encoding: str) -> bool:
         return False
 
 
-def _refuse(topic: TopicName, given: Known, held: SchemaInfo) -> NoReturn:
+def _refuse(topic: TopicName, given: SchemaVersion, held: SchemaInfo) -> NoReturn:
     raise SchemaError(
         f"expected {described(given.info)}, but the registry holds {described(held)}",
         topic=topic.given,

@@ -16,7 +16,7 @@ from streamnative_serdes._schema import Limits
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.schema_registry import SchemaInfo, TopicName
 
-from .known import Known, Posted
+from .schema_version import Posted, SchemaVersion
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -27,7 +27,7 @@ Question = tuple[Hashable, ...]
 class Latest(NamedTuple):
     """The latest schema as the registry last reported it, valid until that time of the monotonic clock."""
 
-    known: Known
+    known: SchemaVersion
     until: float
 
     @property
@@ -46,7 +46,7 @@ class Refusal(NamedTuple):
         return time.monotonic() < self.until
 
 
-class Learnt(NamedTuple):
+class PickledSchema(NamedTuple):
     """One schema version in a pickle: whether it was the topic's latest, and when it was registered."""
 
     topic: TopicName
@@ -77,19 +77,19 @@ class TopicState:
     """
 
     topic: TopicName
-    schemas: Mapping[int, Known] = field(default_factory=dict)
+    schemas: Mapping[int, SchemaVersion] = field(default_factory=dict)
     versions: Mapping[Posted, int] = field(default_factory=dict)
     latest: Latest | None = None
-    newest: Known | None = None
+    newest: SchemaVersion | None = None
     refusals: Mapping[Question, Refusal] = field(default_factory=dict)
     asked: float = -math.inf
     in_use: bool = False
 
-    def with_schema(self, known: Known, most: int) -> TopicState:
+    def with_schema(self, known: SchemaVersion, most: int) -> TopicState:
         """With one more version to read by; the first of more than ``most`` is dropped."""
         return replace(self, schemas=_with(self.schemas, known.version, known, most), newest=self._newer(known))
 
-    def with_registered(self, posted: Posted, registered: Known, most: int) -> TopicState:
+    def with_registered(self, posted: Posted, registered: SchemaVersion, most: int) -> TopicState:
         """With one more version to write by; the first of more than ``most`` is dropped."""
         known = self.schemas.get(registered.version) or registered
         return replace(self, versions=_with(self.versions, posted, known.version, most), newest=self._newer(known))
@@ -98,7 +98,7 @@ class TopicState:
         """With one more version to write by, which another process has registered."""
         return replace(self, versions=_with(self.versions, posted, version, most))
 
-    def with_latest(self, known: Known, seconds: float) -> TopicState:
+    def with_latest(self, known: SchemaVersion, seconds: float) -> TopicState:
         """With ``known`` as the latest schema, for so many seconds from now on."""
         return replace(self, latest=Latest(known, time.monotonic() + seconds))
 
@@ -131,7 +131,7 @@ class TopicState:
         """Not in use until it is used again."""
         return replace(self, in_use=False)
 
-    def _newer(self, known: Known) -> Known:
+    def _newer(self, known: SchemaVersion) -> SchemaVersion:
         newest = self.newest
         return known if newest is None or newest.version <= known.version else newest
 
@@ -147,14 +147,14 @@ class TopicState:
             return f"version {info.version} has a different schema than before"
         return ""
 
-    def learnt(self) -> tuple[Learnt, ...]:
+    def learnt(self) -> tuple[PickledSchema, ...]:
         """All known versions, for a pickle."""
         latest = None if self.latest is None else self.latest.known.version
         times = {version: known.info.timestamp for version, known in self.schemas.items()}
         found = {(version, Posted.of(known.info)) for version, known in self.schemas.items()}
         found |= {(version, posted) for posted, version in self.versions.items()}
         return tuple(
-            Learnt(self.topic, version, posted, version == latest, times.get(version, 0))
+            PickledSchema(self.topic, version, posted, version == latest, times.get(version, 0))
             for version, posted in sorted(found)
         )
 
@@ -170,7 +170,7 @@ def _with(entries: Mapping[_K, _V], key: _K, value: _V, most: int) -> dict[_K, _
 _T = TypeVar("_T")
 
 
-class Unchanged(Generic[_T]):
+class KeptWhileUnchanged(Generic[_T]):
     """Things that were made for topics. Each is valid while the topic's state is the same object, and for a time.
 
     Args:

@@ -19,8 +19,8 @@ from streamnative_serdes._schema import Limits
 from streamnative_serdes.schema_registry import SchemaInfo, TopicName
 
 from .cache import LruMap
-from .known import Known, Posted, known_from
-from .topic_state import Latest, Learnt, TopicState
+from .schema_version import Posted, SchemaVersion, known_from
+from .topic_state import Latest, PickledSchema, TopicState
 
 
 class Topics:
@@ -100,7 +100,7 @@ class Topics:
 
     # What the registry has answered
 
-    def keep(self, topic: TopicName, info: SchemaInfo) -> Known:
+    def keep(self, topic: TopicName, info: SchemaInfo) -> SchemaVersion:
         """Keep a schema version, parsed if it is new.
 
         Raises:
@@ -113,18 +113,18 @@ class Topics:
             return self._keep(topic, replace(known, info=replace(known.info, timestamp=info.timestamp)))
         return known
 
-    def _keep(self, topic: TopicName, known: Known) -> Known:
+    def _keep(self, topic: TopicName, known: SchemaVersion) -> SchemaVersion:
         self.change(topic, lambda state: state.with_schema(known, self._capacity))
         return known
 
-    def keep_registered(self, topic: TopicName, posted: Posted, known: Known) -> None:
+    def keep_registered(self, topic: TopicName, posted: Posted, known: SchemaVersion) -> None:
         """Keep the answer to a registration; what was refused before may be accepted now."""
         self.change(
             topic,
             lambda state: state.with_registered(posted, known, self._capacity).without_refusals().answered(),
         )
 
-    def keep_latest(self, topic: TopicName, known: Known) -> Latest:
+    def keep_latest(self, topic: TopicName, known: SchemaVersion) -> Latest:
         """It is valid from now on."""
         latest = self.change(topic, lambda state: state.with_latest(known, self.ttl)).latest
         assert latest is not None
@@ -132,18 +132,18 @@ class Topics:
 
     # In a pickle
 
-    def learnt(self, topics: Iterable[TopicName]) -> tuple[Learnt, ...]:
+    def learnt(self, topics: Iterable[TopicName]) -> tuple[PickledSchema, ...]:
         """All known versions of these topics."""
         each = {topic.path: topic for topic in topics}
         return tuple(one for path in sorted(each) for one in self.get(each[path]).learnt())
 
-    def learn(self, learnt: Iterable[Learnt]) -> dict[TopicName, str]:
+    def learn(self, learnt: Iterable[PickledSchema]) -> dict[TopicName, str]:
         """Take over what another process knew; its latest schema is valid here for the usual time.
 
         Returns the topics of which the two processes know different things, with the reason. One of them knew a topic
         that was deleted and recreated, and nothing tells which one, so the topic is forgotten.
         """
-        given: dict[TopicName, list[Learnt]] = {}
+        given: dict[TopicName, list[PickledSchema]] = {}
         for one in learnt:
             given.setdefault(one.topic, []).append(one)
         doubtful = {topic: self._doubt(topic, ones) for topic, ones in given.items()}
@@ -155,7 +155,7 @@ class Topics:
                 self._learn(one)
         return {topic: why for topic, why in doubtful.items() if why}
 
-    def _doubt(self, topic: TopicName, learnt: list[Learnt]) -> str:
+    def _doubt(self, topic: TopicName, learnt: list[PickledSchema]) -> str:
         """Why what another process knew contradicts what is known here; empty if it does not."""
         state = self.get(topic)
         for posted, version in {one.posted: one.version for one in learnt}.items():  # the last version of each
@@ -164,7 +164,7 @@ class Topics:
                 return f"a schema has version {version} in the pickle, and version {here} in this process"
         return next(filter(None, (state.contradiction(one.info, self.limits) for one in learnt)), "")
 
-    def _learn(self, one: Learnt) -> None:
+    def _learn(self, one: PickledSchema) -> None:
         self._states.change(one.topic.path, lambda state: state or TopicState(one.topic))  # not in use until asked for
         self.change(one.topic, lambda state: state.with_posted(one.posted, one.version, self._capacity))
         known = self.keep(one.topic, one.info)

@@ -10,8 +10,8 @@ import math
 from typing import Any, Final
 
 from streamnative_serdes import _call_path
-from streamnative_serdes._lifecycle import Given, refuse_keys, refuse_no_topic
-from streamnative_serdes._topics.known import Known
+from streamnative_serdes._lifecycle import ConstructorArguments, refuse_keys, refuse_no_topic
+from streamnative_serdes._topics.schema_version import SchemaVersion
 from streamnative_serdes.errors import ConfigError, EncodeError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.key_value import KeyValue, KeyValueSchema, typed
 from streamnative_serdes.models import is_model
@@ -36,13 +36,13 @@ class AnyTypeWritePolicy(WritePolicy):
         ConfigError: a library that the type needs is not installed.
     """
 
-    def __init__(self, conf: dict[str, Any], given: Given) -> None:
+    def __init__(self, conf: dict[str, Any], given: ConstructorArguments) -> None:
         pair = given.schema if isinstance(given.schema, KeyValueSchema) else None
         schema = typed(given.schema) if pair is None and given.schema is not None else None
         other = schema is not None and schema.type != "AVRO"
         super().__init__(conf, given._replace(schema=pair if other else pair or schema))
         self._without = given.schema is None
-        self._own: Known | None = None
+        self._own: SchemaVersion | None = None
         self._halves: dict[type, _call_path.Half] = {}  # by the class of the objects
         if schema is not None and other:
             self._refuse_key()
@@ -77,7 +77,7 @@ class AnyTypeWritePolicy(WritePolicy):
         version = self.binding.registered(topic, self._own, new=self.conf["auto.register.schemas"])
         return self._bare(topic, key, version, self._half_for(self._own, key), math.inf)
 
-    def _half_for(self, own: Known, key: type | None) -> _call_path.Half:
+    def _half_for(self, own: SchemaVersion, key: type | None) -> _call_path.Half:
         """What writes objects of this class by the serializer's own schema."""
         if key is None or own.type != "JSON" or not is_model(key):
             return self._half
@@ -102,7 +102,7 @@ class AnyTypeWritePolicy(WritePolicy):
                 hint="without a schema, KafkaPulsarSerializer writes by the topic's",
             )
 
-    def bind_topics(self, topic: str, key: type | None, known: Known, lifetime: float) -> _call_path.Bound:
+    def bind_topics(self, topic: str, key: type | None, known: SchemaVersion, lifetime: float) -> _call_path.Bound:
         """What to write with by a schema of the topic."""
         if known.avro is not None:
             return super().bind_topics(topic, key, known, lifetime)

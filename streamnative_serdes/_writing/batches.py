@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from streamnative_serdes import _call_path, header
 from streamnative_serdes import _config as config
 from streamnative_serdes._lifecycle import refuse_no_topic
-from streamnative_serdes._topics.known import parts_of
+from streamnative_serdes._topics.schema_version import parts_of
 from streamnative_serdes.errors import BatchTooLargeError, ConfigError, EncodeError, SerdesError
 
 from .pairs import codec_of_values
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from streamnative_serdes._schema import Schema
-    from streamnative_serdes._topics.known import Known
+    from streamnative_serdes._topics.schema_version import SchemaVersion
     from streamnative_serdes._topics.topic_state import TopicState
     from streamnative_serdes.arrow import ColumnWriter
     from streamnative_serdes.arrow.typed_columns import TypedColumnWriter
@@ -98,7 +98,7 @@ def _writer(policy: WritePolicy, schema: Schema, make: type[ColumnWriter]) -> Co
     return _kept(policy, schema.text) or _keep(policy, schema.text, make(schema, config.codec_arguments(policy.conf)))
 
 
-def _typed_writer(policy: WritePolicy, known: Known) -> ColumnWriter | TypedColumnWriter:
+def _typed_writer(policy: WritePolicy, known: SchemaVersion) -> ColumnWriter | TypedColumnWriter:
     from streamnative_serdes.arrow.typed_columns import TypedColumnWriter
 
     options = config.codec_arguments(policy.conf)

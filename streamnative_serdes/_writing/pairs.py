@@ -9,7 +9,7 @@ from typing import Any
 from streamnative_serdes import _call_path, header
 from streamnative_serdes import _config as config
 from streamnative_serdes._formats.parts import info_of
-from streamnative_serdes._topics.known import Halves, Known
+from streamnative_serdes._topics.schema_version import Halves, SchemaVersion
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, EncodeError
 from streamnative_serdes.key_value import INLINE, KeyValue, KeyValueSchema
@@ -27,7 +27,7 @@ class WrittenPair:
         value: writes values.
     """
 
-    known: Known
+    known: SchemaVersion
     key: _call_path.Half
     value: _call_path.Half
 
@@ -45,7 +45,7 @@ def given_pair(schema: KeyValueSchema, conf: dict[str, Any]) -> WrittenPair:
     """
     key, value = known_of(schema.key, conf), known_of(schema.value, conf)
     halves, fault = Halves(schema.encoding, key, value), key.fault or value.fault
-    known = Known(info_of(schema.encoding, key.info, value.info), halves=halves, fault=fault)
+    known = SchemaVersion(info_of(schema.encoding, key.info, value.info), halves=halves, fault=fault)
     return WrittenPair(
         known,
         half_of(key, conf, _class(schema.key.schema)),
@@ -53,7 +53,7 @@ def given_pair(schema: KeyValueSchema, conf: dict[str, Any]) -> WrittenPair:
     )
 
 
-def topics_pair(known: Known, conf: dict[str, Any], cls: type | None, *, is_key: bool) -> WrittenPair:
+def topics_pair(known: SchemaVersion, conf: dict[str, Any], cls: type | None, *, is_key: bool) -> WrittenPair:
     """The pair of schemas that a topic has; objects of ``cls`` are written too.
 
     Raises:

@@ -9,12 +9,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from streamnative_serdes import _call_path, header
 from streamnative_serdes import _config as config
-from streamnative_serdes._lifecycle import Given, Lifecycle, key_schema, policy_of, refuse_keys, refuse_no_topic
+from streamnative_serdes._lifecycle import (
+    ConstructorArguments,
+    Lifecycle,
+    key_schema,
+    policy_of,
+    refuse_keys,
+    refuse_no_topic,
+)
 from streamnative_serdes._schema import AvroType, Map, Record, Schema, children
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
-from streamnative_serdes._topics.known import Known, Posted
-from streamnative_serdes._topics.topic_state import Unchanged
+from streamnative_serdes._topics.schema_version import Posted, SchemaVersion
+from streamnative_serdes._topics.topic_state import KeptWhileUnchanged
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, EncodeError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.key_value import KeyValue, KeyValueSchema, TypedSchema
@@ -119,7 +126,7 @@ class WritePolicy:
 
     seen: ClassVar[None] = None  # nothing is read
 
-    def __init__(self, conf: dict[str, Any], given: Given) -> None:
+    def __init__(self, conf: dict[str, Any], given: ConstructorArguments) -> None:
         schema, self._properties = _of_avro(given.schema)
         self.conf, self.binding, self.is_key = conf, Binding.shared(conf), given.is_key
         keys = schema_to_write(conf, schema, is_key=given.is_key)
@@ -129,7 +136,7 @@ class WritePolicy:
         self.confluent = None if second is None else ConfluentSchemas.shared(second)
         self.topics: set[str] = set()  # that are written in batches, or were asked for ahead of their first message
         self.writers: dict[object, ColumnWriter | TypedColumnWriter] = {}  # of batches, by schema
-        self.batch_writers: Unchanged[Any] = Unchanged(conf["cache.capacity"])  # by topic
+        self.batch_writers: KeptWhileUnchanged[Any] = KeptWhileUnchanged(conf["cache.capacity"])  # by topic
         self._given = given
         schema = keys if self._bare_keys else schema
         self._pair = given_pair(schema, conf) if isinstance(schema, KeyValueSchema) else None
@@ -196,7 +203,7 @@ class WritePolicy:
             refuse_keys(topic, known.type)
         return self.bind_topics(topic, key, known, lifetime)
 
-    def bind_topics(self, topic: str, key: type | None, known: Known, lifetime: float) -> _call_path.Bound:
+    def bind_topics(self, topic: str, key: type | None, known: SchemaVersion, lifetime: float) -> _call_path.Bound:
         """What to write with by a schema of the topic, which is not of type KEY_VALUE.
 
         Raises:
@@ -215,13 +222,13 @@ class WritePolicy:
         pair = _call_path.Pair(None, _call_path.Half(codec), KeyValue)
         return _call_path.Bound(topic, key, version, prefix, None, lifetime, pair)
 
-    def _registered(self, topic: str, known: Known) -> int:
+    def _registered(self, topic: str, known: SchemaVersion) -> int:
         return self.binding.registered(topic, known, new=self.conf["auto.register.schemas"])
 
     def _bind_own(self, topic: str, key: type | None, codec: Codec) -> _call_path.Bound:
         """By a schema that the serializer or the object brings: the topic's, or the value's of a KEY_VALUE topic."""
         try:
-            version = self._registered(topic, Known.of_schema(codec.schema, self._properties))
+            version = self._registered(topic, SchemaVersion.of_schema(codec.schema, self._properties))
         except SchemaNotFoundError:
             known = None if self.conf["auto.register.schemas"] else self._with_half(topic, codec.schema)
             if known is None:
@@ -246,7 +253,7 @@ class WritePolicy:
             hint="register it together with the value's: give both serializers KeyValueSchema(key, value, encoding)",
         )
 
-    def _with_half(self, topic: str, schema: Schema) -> Known | None:
+    def _with_half(self, topic: str, schema: Schema) -> SchemaVersion | None:
         """The newest pair of the topic that has this schema as the half to write."""
         for known in self.binding.pairs(topic):
             assert known.halves is not None
@@ -255,7 +262,7 @@ class WritePolicy:
                 return known
         return None
 
-    def _with_own(self, known: Known, codec: Codec) -> WrittenPair:
+    def _with_own(self, known: SchemaVersion, codec: Codec) -> WrittenPair:
         """The topic's pair, with ``codec`` for the half that this serializer writes."""
         pair, own = topics_pair(known, self.conf, None, is_key=self.is_key), _call_path.Half(codec)
         return replace(pair, key=own) if self.is_key else replace(pair, value=own)
@@ -284,7 +291,7 @@ class WritePolicy:
             return "AVRO"
         return self.binding.type_of(topic) or "AVRO"
 
-    def other_type(self, serdes: _call_path.Serializer, topic: str) -> Known | None:
+    def other_type(self, serdes: _call_path.Serializer, topic: str) -> SchemaVersion | None:
         """The schema version that batches of the topic are written by, if it is not of type AVRO."""
         refuse_no_topic(self.binding, topic, EncodeError)
         self.binding.attach(serdes)
@@ -300,7 +307,7 @@ class WritePolicy:
         if self.conf["auto.register.schemas"]:
             return None
         try:
-            self._registered(topic, Known.of_schema(self._codec.schema))
+            self._registered(topic, SchemaVersion.of_schema(self._codec.schema))
         except SchemaNotFoundError:
             return self._with_half(topic, self._codec.schema)
         return None
@@ -309,7 +316,7 @@ class WritePolicy:
         """What writes keys where a context asks for it: by the same pair or schema, by key.schema or by the topic's."""
         schema = self._given.schema if self._pair is not None or self.confluent is not None else None
         serdes = _call_path.Serializer()
-        policy = WritePolicy(self.conf, Given(schema, None, is_key=True))
+        policy = WritePolicy(self.conf, ConstructorArguments(schema, None, is_key=True))
         _call_path.set_up(serdes, policy, None, self.conf["cache.capacity"])
         return serdes
 
@@ -344,7 +351,7 @@ class WritePolicy:
             self._by_class[key] = codec
         return codec
 
-    def _chosen(self, topic: str) -> tuple[Known, float]:
+    def _chosen(self, topic: str) -> tuple[SchemaVersion, float]:
         """The version of the topic to write by, and for how many seconds that holds."""
         number = self.conf["use.schema.version"]
         if number is not None:

@@ -10,7 +10,7 @@ from streamnative_serdes import _config as config
 from streamnative_serdes._config import schema_limits
 from streamnative_serdes._formats import Format, protobuf_native_text
 from streamnative_serdes._schema import Schema, Shapes, parse, parse_given
-from streamnative_serdes._topics.known import Known
+from streamnative_serdes._topics.schema_version import SchemaVersion
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.key_value import TypedSchema
 from streamnative_serdes.models import is_model, schema_of, shapes_to_write
@@ -39,7 +39,7 @@ def shapes_of(cls: type | None, schema: Schema) -> Shapes | None:
     return shapes_to_write(cls, schema) if cls is not None and is_model(cls) else None
 
 
-def known_of(typed: TypedSchema, conf: dict[str, Any]) -> Known:
+def known_of(typed: TypedSchema, conf: dict[str, Any]) -> SchemaVersion:
     """What is registered.
 
     Raises:
@@ -47,17 +47,17 @@ def known_of(typed: TypedSchema, conf: dict[str, Any]) -> Known:
         ConfigError: a library that the type needs is not installed.
     """
     if typed.type == "AVRO":
-        return Known.of_schema(parsed_of(typed.schema, conf), typed.properties)
+        return SchemaVersion.of_schema(parsed_of(typed.schema, conf), typed.properties)
     text, fault = "", None
     if typed.type == "JSON":
         parsed = parsed_of(typed.schema, conf)
         text, fault = parsed.text, parsed.fault
     elif typed.type == "PROTOBUF_NATIVE":
         text = protobuf_native_text(typed.schema)
-    return Known(SchemaInfo(0, typed.type, text, properties=typed.properties), fault=fault)
+    return SchemaVersion(SchemaInfo(0, typed.type, text, properties=typed.properties), fault=fault)
 
 
-def half_of(known: Known, conf: dict[str, Any], cls: type | None = None) -> _call_path.Half:
+def half_of(known: SchemaVersion, conf: dict[str, Any], cls: type | None = None) -> _call_path.Half:
     """What writes one half of a KEY_VALUE message, or a message of another type; objects of ``cls`` too.
 
     Raises:

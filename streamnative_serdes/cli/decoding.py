@@ -21,7 +21,7 @@ from streamnative_serdes._reading.attempts import Attempt
 from streamnative_serdes._reading.framings import schema_id_header
 from streamnative_serdes._reading.policy import ReadPolicy
 from streamnative_serdes._schema import Schema
-from streamnative_serdes._topics.known import Compiled, Known
+from streamnative_serdes._topics.schema_version import Compiled, SchemaVersion
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, DecodeError, SchemaNotFoundError
 from streamnative_serdes.key_value import INLINE
@@ -128,7 +128,7 @@ class MessageDecoder:
         self._options: CodecArguments = codec_arguments(self._policy.conf)
         self._version = version
         self._writers: dict[str, JsonWriter] = {}  # by the text of the schema
-        self._shown: dict[Known, TypedJson] = {}
+        self._shown: dict[SchemaVersion, TypedJson] = {}
 
     def close(self) -> None:
         self._deserializer.close()
@@ -156,7 +156,7 @@ class MessageDecoder:
             return self._decode_other(self._chosen(topic, known), data)
         return self._decode_pair(topic, known, data, key)
 
-    def _other_type(self, topic: str) -> Known | None:
+    def _other_type(self, topic: str) -> SchemaVersion | None:
         """The topic's latest schema, if it is not of type AVRO."""
         binding = self._policy.binding
         if binding.kind(topic) == "AVRO":
@@ -167,10 +167,10 @@ class MessageDecoder:
             return None
         return known if known.avro is None else None
 
-    def _chosen(self, topic: str, latest: Known) -> Known:
+    def _chosen(self, topic: str, latest: SchemaVersion) -> SchemaVersion:
         return latest if self._version is None else self._policy.binding.version(topic, self._version)
 
-    def _decode_other(self, known: Known, data: bytes | None) -> Decoded:
+    def _decode_other(self, known: SchemaVersion, data: bytes | None) -> Decoded:
         """JSON, protobuf and primitive types, which have no header."""
         if data is None:
             return Decoded(None, None, None)
@@ -179,7 +179,7 @@ class MessageDecoder:
         except DecodeError as error:
             raise error.at(topic=known.topic, version=known.version) from None
 
-    def _decode_pair(self, topic: str, latest: Known, data: bytes | None, key: Any) -> Decoded:
+    def _decode_pair(self, topic: str, latest: SchemaVersion, data: bytes | None, key: Any) -> Decoded:
         assert latest.halves is not None
         encoding = latest.halves.encoding
         if data is None:
@@ -201,7 +201,7 @@ class MessageDecoder:
         framing = _FRAMED if offset else _BARE
         return Decoded(framing, version, self._half(known, "value", half), other, halves.encoding, shown)
 
-    def _half(self, known: Known, name: str, data: bytes | None) -> Any:
+    def _half(self, known: SchemaVersion, name: str, data: bytes | None) -> Any:
         assert known.halves is not None
         half = known.halves.key if name == "key" else known.halves.value
         try:
@@ -209,7 +209,7 @@ class MessageDecoder:
         except DecodeError as error:
             raise error.at(topic=known.topic, version=known.version) from None
 
-    def _json_of(self, known: Known) -> TypedJson:
+    def _json_of(self, known: SchemaVersion) -> TypedJson:
         found = self._shown.get(known)
         if found is None:
             found = self._shown[known] = json_of(known, self._options, schema_limits(self._policy.conf))

@@ -8,7 +8,7 @@ from streamnative_serdes import KafkaAvroSerializer, header
 from streamnative_serdes import _config as config
 from streamnative_serdes._config import REGISTRY_OPTIONS, SERIALIZER_OPTIONS, CodecArguments, parse, schema_limits
 from streamnative_serdes._schema import Limits, Schema, parse_given
-from streamnative_serdes._topics.known import Known, holds, known_from
+from streamnative_serdes._topics.schema_version import SchemaVersion, holds, known_from
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import EncodeError, SchemaError
 from streamnative_serdes.key_value import INLINE
@@ -59,7 +59,7 @@ def _refuse_unheld(connection: Connection, topic: str, schema: Schema, fault: Sc
             raise fault
 
 
-def _of_topic(connection: Connection, topic: str, version: int | None) -> tuple[Known, Limits]:
+def _of_topic(connection: Connection, topic: str, version: int | None) -> tuple[SchemaVersion, Limits]:
     with connection.client() as client_:
         info = client_.latest(topic) if version is None else client_.by_version(topic, version)
     limits = schema_limits(parse(REGISTRY_OPTIONS, connection.options_of(REGISTRY_OPTIONS), strict=True))
@@ -141,7 +141,7 @@ class TypedFramer:
 
     halves: Final = None
 
-    def __init__(self, known: Known, limits: Limits) -> None:
+    def __init__(self, known: SchemaVersion, limits: Limits) -> None:
         self.version: int | None = known.version
         self._known, self._json = known, json_of(known, _RAW_CODEC, limits)
 
@@ -168,7 +168,7 @@ class PairFramer:
         SchemaError: there is no JSON for the type of a half.
     """
 
-    def __init__(self, known: Known, limits: Limits, *, framed: bool) -> None:
+    def __init__(self, known: SchemaVersion, limits: Limits, *, framed: bool) -> None:
         halves = known.halves
         assert halves is not None
         self._known, self.version, self.halves = known, known.version, halves.encoding

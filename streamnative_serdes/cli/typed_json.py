@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 from streamnative_serdes._config import CodecArguments
 from streamnative_serdes._formats import Format, ProtobufNativeFormat
 from streamnative_serdes._schema import Limits, Logical, Primitive
-from streamnative_serdes._topics.known import Known
+from streamnative_serdes._topics.schema_version import SchemaVersion
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, EncodeError
 
@@ -69,7 +69,7 @@ class TypedJson(NamedTuple):
     read: Callable[[Any], bytes]
 
 
-def json_of(known: Known, options: CodecArguments, limits: Limits) -> TypedJson:
+def json_of(known: SchemaVersion, options: CodecArguments, limits: Limits) -> TypedJson:
     """How data of a schema that is not of type KEY_VALUE is shown and read.
 
     Args:
@@ -95,7 +95,7 @@ def json_of(known: Known, options: CodecArguments, limits: Limits) -> TypedJson:
     return _primitive(form)
 
 
-def _avro(known: Known, options: CodecArguments) -> TypedJson:
+def _avro(known: SchemaVersion, options: CodecArguments) -> TypedJson:
     writer, read = JsonWriter(known.schema, options), reader_of(known.schema)
     codec = Codec(known.schema, **_RAW)
     return TypedJson(writer.write, lambda value: codec.encode(read(value)))

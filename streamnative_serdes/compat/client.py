@@ -10,7 +10,7 @@ from streamnative_serdes._config import schema_limits
 from streamnative_serdes._schema import Schema as ParsedSchema
 from streamnative_serdes._schema import parse_given, self_contained
 from streamnative_serdes._topics.binding import Binding
-from streamnative_serdes._topics.known import holds
+from streamnative_serdes._topics.schema_version import holds
 from streamnative_serdes.errors import ConfigError, InvalidSchemaError, SchemaError, SchemaRegistryError, SerdesError
 from streamnative_serdes.schema_registry import SchemaInfo
 from streamnative_serdes.schema_registry import SchemaRegistryClient as PulsarClient

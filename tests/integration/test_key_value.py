@@ -315,7 +315,7 @@ def test_a_topic_of_debezium_is_read_by_one_call(pulsar_topic: PulsarTopic, java
     assert [one.value for one in generic] == [[{"id": 1}, rows[0]], [{"id": 2}, rows[1]], [{"id": 1}, None]]
 
 
-# Evolution
+# ReaderSchemaPolicy
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

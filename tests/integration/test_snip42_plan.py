@@ -107,7 +107,7 @@ def test_a_refused_schema_quotes_the_brokers_reason_and_the_old_producer_still_w
     a_refused_schema_says_why_and_the_old_producer_still_works(stage, strategy, CHANGES[change])
 
 
-# Evolution policies
+# ReaderSchemaPolicy policies
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -18,7 +18,7 @@ from streamnative_serdes._call_path import bound_of
 from streamnative_serdes._schema import parse
 from streamnative_serdes._topics import shared
 from streamnative_serdes._topics.binding import Binding
-from streamnative_serdes._topics.known import Compiled, Known
+from streamnative_serdes._topics.schema_version import Compiled, SchemaVersion
 from streamnative_serdes.errors import NestedTooDeeplyError
 from streamnative_serdes.testing import Fault, LocalRegistry
 
@@ -111,14 +111,16 @@ def test_after_an_interrupt_of_the_leader_another_thread_sends_the_request(regis
 
     def leader() -> None:
         try:
-            binding.registered("users", Known.of_schema(schema))
+            binding.registered("users", SchemaVersion.of_schema(schema))
         except KeyboardInterrupt:
             outcome.append("interrupted")
 
     first = threading.Thread(target=leader)
     first.start()
     assert lead.wait(PATIENCE)
-    second = threading.Thread(target=lambda: outcome.append(binding.registered("users", Known.of_schema(schema))))
+    second = threading.Thread(
+        target=lambda: outcome.append(binding.registered("users", SchemaVersion.of_schema(schema)))
+    )
     second.start()
     follows.set()
     first.join(PATIENCE)
@@ -132,11 +134,11 @@ def test_a_thread_may_repeat_its_request_while_it_is_running(registry: LocalRegi
 
     def reentrant(*arguments: Any, **more: Any) -> int:  # like a signal handler or a finalizer
         binding.client.register = real  # type: ignore[method-assign]
-        seen.append(binding.registered("users", Known.of_schema(parse(USER))))
+        seen.append(binding.registered("users", SchemaVersion.of_schema(parse(USER))))
         return real(*arguments, **more)
 
     binding.client.register = reentrant  # type: ignore[assignment, method-assign]
-    assert binding.registered("users", Known.of_schema(parse(USER))) == 0
+    assert binding.registered("users", SchemaVersion.of_schema(parse(USER))) == 0
     assert seen == [0]
 
 

@@ -28,7 +28,7 @@ from streamnative_serdes import (
     SchemaNotFoundError,
 )
 from streamnative_serdes._call_path import policy_of
-from streamnative_serdes._reading.reader_schema import Evolution, Mark
+from streamnative_serdes._reading.reader_schema import Mark, ReaderSchemaPolicy
 from streamnative_serdes._topics import binding as binding_module
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.codec import Codec
@@ -481,16 +481,16 @@ def test_a_message_that_waits_to_be_the_first_of_its_version_may_be_overtaken(
     conf: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deserializer, overtaken = seeing(conf), []
-    real = Evolution.admitted
+    real = ReaderSchemaPolicy.admitted
 
-    def admitted(self: Evolution, bound: Any) -> Any:
+    def admitted(self: ReaderSchemaPolicy, bound: Any) -> Any:
         found = real(self, bound)
         if bound.version == 1 and not overtaken:
             overtaken.append(bound)
             assert read(deserializer, 2) == [2]
         return found
 
-    monkeypatch.setattr(Evolution, "admitted", admitted)
+    monkeypatch.setattr(ReaderSchemaPolicy, "admitted", admitted)
     assert read(deserializer, 1, 1) == [2, 2]
     assert overtaken
     assert deserializer.stats()["fallbacks"] == 0

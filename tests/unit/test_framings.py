@@ -16,7 +16,7 @@ from confluent_stand_in import ConfluentStandIn
 from scripted_registry import Answer
 
 from streamnative_serdes import Codec, KafkaAvroDeserializer, KafkaAvroSerializer
-from streamnative_serdes._reading.framings import Signs, schema_id_header
+from streamnative_serdes._reading.framings import ConfluentFramings, schema_id_header
 from streamnative_serdes.compat import SchemaRegistryClient
 from streamnative_serdes.compat.avro import AvroDeserializer
 from streamnative_serdes.errors import (
@@ -252,7 +252,7 @@ def test_the_first_of_several_headers_counts_where_objects_are_read_one_by_one()
 def test_each_sign_is_tried_before_or_after_bare_avro_as_the_option_orders_them(
     framings: str, prefix_second: bool, header_second: bool
 ) -> None:
-    signs = Signs({"framings": ("snip42", *framings.split(","))})
+    signs = ConfluentFramings({"framings": ("snip42", *framings.split(","))})
     assert (signs.prefix_second, signs.header_second) == (prefix_second, header_second)
 
 

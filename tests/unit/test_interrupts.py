@@ -19,7 +19,7 @@ from streamnative_serdes._http.retry import TransientFailure
 from streamnative_serdes._schema import parse
 from streamnative_serdes._single_flight import Flights
 from streamnative_serdes._topics.binding import Binding
-from streamnative_serdes._topics.known import Known
+from streamnative_serdes._topics.schema_version import SchemaVersion
 from streamnative_serdes.errors import SchemaNotFoundError
 from streamnative_serdes.schema_registry import SchemaInfo, TopicName
 
@@ -65,14 +65,16 @@ def topics(binding: Binding, monkeypatch: pytest.MonkeyPatch) -> Topics:
 
 
 def test_other_threads_can_register_after_each_interrupt(binding: Binding, topics: Topics) -> None:
-    for number, _ in enumerate(each_interrupt(lambda: binding.registered(topics.name, Known.of_schema(INT))), 1):
-        assert elsewhere(lambda: binding.registered(topics.name, Known.of_schema(INT))) == 3
+    for number, _ in enumerate(
+        each_interrupt(lambda: binding.registered(topics.name, SchemaVersion.of_schema(INT))), 1
+    ):
+        assert elsewhere(lambda: binding.registered(topics.name, SchemaVersion.of_schema(INT))) == 3
         assert topics.asked.count(topics.name) in (1, 2)
         topics.after(number)
 
 
 def test_other_threads_can_check_a_topic_after_each_interrupt(binding: Binding, topics: Topics) -> None:
-    binding.registered("t", Known.of_schema(INT))
+    binding.registered("t", SchemaVersion.of_schema(INT))
     for _ in each_interrupt(lambda: binding.confirm("t")):
         asked = len(topics.asked)
         elsewhere(lambda: binding.confirm("t"))

@@ -386,7 +386,7 @@ def test_only_the_first_differences_are_kept() -> None:
 # Other messages between the copies
 
 
-def test_foreign_messages_may_be_allowed() -> None:
+def test_guess_format_messages_may_be_allowed() -> None:
     bodies = users(30)
     mixed = [*map(copied, [ADA, *bodies[:9], *users(100, 500), *bodies[9:], BOB])]
     found = between([*map(framed, bodies)], mixed, comparing=Rules(foreign=True))

@@ -189,7 +189,7 @@ def test_newer_messages_are_counted_unless_it_has_to_be_exact(migration: Migrati
     assert migration.places("--exact") == [("unexpected", 1, None, 10)]
 
 
-def test_foreign_messages_may_be_allowed(migration: Migration) -> None:
+def test_guess_format_messages_may_be_allowed(migration: Migration) -> None:
     migration.copy(range(20))
     migration.send(migration.target, header.pack(0) + body(99), partition=1)
     migration.copy(range(20, 40))

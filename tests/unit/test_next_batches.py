@@ -34,7 +34,7 @@ from streamnative_serdes import (  # noqa: E402
 from streamnative_serdes._lifecycle import policy_of  # noqa: E402
 from streamnative_serdes._topics import binding as binding_module  # noqa: E402
 from streamnative_serdes._topics.binding import Binding  # noqa: E402
-from streamnative_serdes._topics.topic_state import TopicState, Unchanged  # noqa: E402
+from streamnative_serdes._topics.topic_state import KeptWhileUnchanged, TopicState  # noqa: E402
 from streamnative_serdes._topics.watch import Watch  # noqa: E402
 from streamnative_serdes.schema_registry import TopicName  # noqa: E402
 from streamnative_serdes.testing import LocalRegistry  # noqa: E402
@@ -432,7 +432,7 @@ def state(name: str = "t") -> TopicState:
 
 
 def test_a_thing_is_there_while_the_topic_has_the_same_state() -> None:
-    kept, same = Unchanged[str](2), state()
+    kept, same = KeptWhileUnchanged[str](2), state()
     kept.keep("k", same, math.inf, "thing")
     assert kept.get("k", same) == kept.get("k", same) == "thing"
     assert kept.get("other", same) is None
@@ -440,7 +440,7 @@ def test_a_thing_is_there_while_the_topic_has_the_same_state() -> None:
 
 
 def test_a_thing_that_is_taken_is_gone_until_it_is_kept_again() -> None:
-    kept, same = Unchanged[str](2), state()
+    kept, same = KeptWhileUnchanged[str](2), state()
     kept.keep("k", same, math.inf, "thing")
     assert kept.take("k", same) == "thing"
     assert kept.take("k", same) is None
@@ -450,7 +450,7 @@ def test_a_thing_that_is_taken_is_gone_until_it_is_kept_again() -> None:
 
 
 def test_a_thing_is_valid_until_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept, same, now = Unchanged[str](2), state(), 100.0
+    kept, same, now = KeptWhileUnchanged[str](2), state(), 100.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     kept.keep("k", same, 101.0, "thing")
     now = 100.9
@@ -460,7 +460,7 @@ def test_a_thing_is_valid_until_its_time(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_no_more_things_are_kept_than_the_capacity() -> None:
-    kept, same = Unchanged[int](3), state()
+    kept, same = KeptWhileUnchanged[int](3), state()
     for key in range(10):
         kept.keep(key, same, math.inf, key)
         assert kept.get(key, same) == key

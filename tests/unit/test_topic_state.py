@@ -13,8 +13,8 @@ from waiting import HANG_SECONDS, elsewhere, join, together
 
 from streamnative_serdes._schema import Limits, parse
 from streamnative_serdes._topics.cache import LruMap
-from streamnative_serdes._topics.known import Compiled, Known, Posted
-from streamnative_serdes._topics.topic_state import Learnt, Refusal, TopicState
+from streamnative_serdes._topics.schema_version import Compiled, Posted, SchemaVersion
+from streamnative_serdes._topics.topic_state import PickledSchema, Refusal, TopicState
 from streamnative_serdes._topics.topics import Topics
 from streamnative_serdes.errors import SchemaError, SchemaNotFoundError
 from streamnative_serdes.schema_registry import SchemaInfo, TopicName
@@ -40,7 +40,7 @@ def fixed(size: int) -> str:
 
 
 def keep_registered(topics: Topics, topic: TopicName, text: str, version: int) -> None:
-    known = Known(info(version, text=text), topic.given, Compiled(parse(text)))
+    known = SchemaVersion(info(version, text=text), topic.given, Compiled(parse(text)))
     topics.keep_registered(topic, Posted("AVRO", text), known)
 
 
@@ -417,7 +417,10 @@ def test_a_pickle_carries_the_known_schemas() -> None:
     keep_registered(topics, T, INT, 0)
     topics.keep(name("other"), info(0))
     learnt = topics.learnt([T, T, name("never met")])
-    assert learnt == (Learnt(T, 0, Posted("AVRO", INT), False, 7), Learnt(T, 1, Posted("AVRO", '"long"'), True, 8))
+    assert learnt == (
+        PickledSchema(T, 0, Posted("AVRO", INT), False, 7),
+        PickledSchema(T, 1, Posted("AVRO", '"long"'), True, 8),
+    )
 
     there = made()
     assert there.learn(pickle.loads(pickle.dumps(learnt))) == {}
@@ -429,9 +432,9 @@ def test_a_pickle_carries_the_known_schemas() -> None:
 def test_a_registration_time_is_taken_over_from_a_pickle_that_has_it() -> None:
     topics = made()
     for timestamp, expected in ((0, 0), (9, 9), (0, 9)):
-        assert topics.learn([Learnt(T, 0, Posted("AVRO", INT), False, timestamp)]) == {}
+        assert topics.learn([PickledSchema(T, 0, Posted("AVRO", INT), False, timestamp)]) == {}
         assert topics.get(T).schemas[0].info.timestamp == expected
-    assert topics.learn([Learnt(T, 0, Posted("AVRO", INT), False, 8)]) == {
+    assert topics.learn([PickledSchema(T, 0, Posted("AVRO", INT), False, 8)]) == {
         T: "version 0 has a different registration time than before"
     }
     assert topics.get(T).newest is None
@@ -440,15 +443,15 @@ def test_a_registration_time_is_taken_over_from_a_pickle_that_has_it() -> None:
 def test_an_older_latest_schema_is_not_taken_over() -> None:
     topics = made()
     for version, latest in ((1, 1), (0, 1), (2, 2)):
-        topics.learn([Learnt(T, version, Posted("AVRO", fixed(version + 1)), True, 0)])
+        topics.learn([PickledSchema(T, version, Posted("AVRO", fixed(version + 1)), True, 0)])
         held = topics.get(T).latest
         assert held is not None
         assert held.known.version == latest
-    topics.learn([Learnt(T, 3, Posted("AVRO", fixed(4)), False, 0)])
+    topics.learn([PickledSchema(T, 3, Posted("AVRO", fixed(4)), False, 0)])
     assert topics.get(T).latest is held
 
 
 def test_a_latest_schema_is_valid_only_until_its_ttl() -> None:
     for seconds, valid in ((60.0, True), (0.0, False)):
-        latest = made(ttl=seconds).keep_latest(T, Known(info(0), avro=Compiled.of(INT, Limits())))
+        latest = made(ttl=seconds).keep_latest(T, SchemaVersion(info(0), avro=Compiled.of(INT, Limits())))
         assert latest.valid is valid

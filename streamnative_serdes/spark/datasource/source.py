@@ -10,8 +10,8 @@ from pyspark.sql.types import StructType
 
 from streamnative_serdes.errors import ConfigError
 
-from .given import names
-from .given.secrets import warn_of_literal_secrets
+from .user_options import names
+from .user_options.secrets import warn_of_literal_secrets
 
 if TYPE_CHECKING:
     from .reading.columns import Plan

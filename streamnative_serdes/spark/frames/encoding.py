@@ -15,7 +15,7 @@ from streamnative_serdes._formats.parts import PairParts, Parts, Plain
 from streamnative_serdes._lifecycle import policy_of
 from streamnative_serdes._schema import MISSING, Array, AvroType, Map, Record, Schema, Union
 from streamnative_serdes._schema.unmatched import unmatched
-from streamnative_serdes._topics.known import parts_of
+from streamnative_serdes._topics.schema_version import parts_of
 from streamnative_serdes._writing.pairs import codec_of_values
 from streamnative_serdes._writing.policy import WritePolicy
 from streamnative_serdes._writing.typed import known_of

@@ -15,7 +15,7 @@ from streamnative_serdes._reading.batches import read_batch
 from streamnative_serdes._reading.columns import as_parts, columns_for, columns_of, latest_of_columns, target_of
 from streamnative_serdes._reading.policy import ReadPolicy
 from streamnative_serdes._schema import Record, Schema
-from streamnative_serdes._topics.known import Known, known_from
+from streamnative_serdes._topics.schema_version import SchemaVersion, known_from
 from streamnative_serdes.arrow import Dialect
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.errors import ConfigError, SerdesError
@@ -57,7 +57,7 @@ class TopicReader:
         self._newest: int | None = None  # of the versions that it may read, if a newer one is refused
         self._deserializer = KafkaAvroDeserializer(conf, schema)
         self._target: SchemaInfo | None = None  # of a topic of another type than AVRO
-        self._known: Known | None = None
+        self._known: SchemaVersion | None = None
         policy = self._policy
         if policy.evolution.of_columns() is not None:
             raise ConfigError(

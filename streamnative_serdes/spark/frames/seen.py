@@ -23,7 +23,7 @@ from streamnative_serdes._reading.batches import held_version
 from streamnative_serdes._reading.columns import latest_of_columns
 from streamnative_serdes._reading.policy import ReadPolicy
 from streamnative_serdes._reading.reader_schema import Mark
-from streamnative_serdes._topics.known import Known
+from streamnative_serdes._topics.schema_version import SchemaVersion
 from streamnative_serdes.arrow import in_parts
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.errors import ConfigError
@@ -150,7 +150,7 @@ class _Scan:
         self._value, headers = columns
         self._headers = [require_headers(df, name_of("headers", headers))] if self._policy.signs.header else []
 
-    def highest(self) -> Known:
+    def highest(self) -> SchemaVersion:
         """One job, if the topic has more than one version that may be the highest."""
         binding, seen = self._policy.binding, self._policy.seen
         assert seen is not None

@@ -14,9 +14,9 @@ from confluent_kafka import Consumer
 from servers.certificates import Certificates
 
 from streamnative_serdes import ConfigError
-from streamnative_serdes.spark.datasource.given import client_names, secrets
-from streamnative_serdes.spark.datasource.given.client_config import client_config
-from streamnative_serdes.spark.datasource.given.options import Options
+from streamnative_serdes.spark.datasource.user_options import client_names, secrets
+from streamnative_serdes.spark.datasource.user_options.client_config import client_config
+from streamnative_serdes.spark.datasource.user_options.options import Options
 
 SECRET = "c4n4ryInTheCoalMine"
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"

@@ -10,11 +10,11 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pys
 
 from streamnative_serdes import ConfigError
 from streamnative_serdes._kafka import EARLIEST, LATEST
-from streamnative_serdes.spark.datasource.given import names
-from streamnative_serdes.spark.datasource.given.options import Options
 from streamnative_serdes.spark.datasource.offsets.bounds import Topics, end_of, refuse_ends, start_of
 from streamnative_serdes.spark.datasource.reading.columns import plan
 from streamnative_serdes.spark.datasource.source import Source
+from streamnative_serdes.spark.datasource.user_options import names
+from streamnative_serdes.spark.datasource.user_options.options import Options
 
 KAFKA = {"kafka.bootstrap.servers": "localhost:9092"}
 BASE = {**KAFKA, "subscribe": "orders"}

@@ -16,17 +16,17 @@ from streamnative_serdes import ConfigError, KafkaAvroDeserializer
 from streamnative_serdes import _config as config
 from streamnative_serdes._lifecycle import policy_of
 from streamnative_serdes.spark.datasource.columns_of_kafka import KAFKA_COLUMNS
-from streamnative_serdes.spark.datasource.given.carried import CarriedWithSecrets
-from streamnative_serdes.spark.datasource.given.client_config import client_config
-from streamnative_serdes.spark.datasource.given.options import Options
-from streamnative_serdes.spark.datasource.given.secrets import (
+from streamnative_serdes.spark.datasource.source import Source
+from streamnative_serdes.spark.datasource.user_options.carried import CarriedWithSecrets
+from streamnative_serdes.spark.datasource.user_options.client_config import client_config
+from streamnative_serdes.spark.datasource.user_options.options import Options
+from streamnative_serdes.spark.datasource.user_options.secrets import (
     is_reference,
     is_secret,
     literal_secrets,
     resolved,
     warn_of_literal_secrets,
 )
-from streamnative_serdes.spark.datasource.source import Source
 
 SECRET = "c4n4ryInTheCoalMine"
 PASSWORD = "kafka.sasl.password"

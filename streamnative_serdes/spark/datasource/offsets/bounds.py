@@ -13,8 +13,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 from streamnative_serdes._kafka import EARLIEST, LATEST
 from streamnative_serdes.errors import ConfigError
-from streamnative_serdes.spark.datasource.given.names import ENDS, STARTS, STRATEGIES
-from streamnative_serdes.spark.datasource.given.options import Options
+from streamnative_serdes.spark.datasource.user_options.names import ENDS, STARTS, STRATEGIES
+from streamnative_serdes.spark.datasource.user_options.options import Options
 
 Place: TypeAlias = tuple[str, int]  # a topic and the number of one of its partitions
 _WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}

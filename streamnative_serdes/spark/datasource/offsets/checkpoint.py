@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeGuard
 
 from streamnative_serdes.errors import ConfigError
-from streamnative_serdes.spark.datasource.given.names import FORMAT
+from streamnative_serdes.spark.datasource.user_options.names import FORMAT
 
 from .bounds import Place
 

@@ -18,10 +18,10 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError
-from streamnative_serdes.spark.datasource.given.names import TRIGGER
 from streamnative_serdes.spark.datasource.offsets.bounds import Bound, Place, end_of, start_of
 from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
 from streamnative_serdes.spark.datasource.offsets.ranges import Range, ranges_of
+from streamnative_serdes.spark.datasource.user_options.names import TRIGGER
 
 from .task import OffsetOutOfRangeError, Patience
 

@@ -15,9 +15,9 @@ from streamnative_serdes._schema.projection import projected
 from streamnative_serdes.errors import ConfigError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.models import Registered
 from streamnative_serdes.spark.datasource.columns_of_kafka import WITH_HEADERS
-from streamnative_serdes.spark.datasource.given.carried import CarriedWithSecrets
-from streamnative_serdes.spark.datasource.given.options import Options
 from streamnative_serdes.spark.datasource.offsets.bounds import Topics
+from streamnative_serdes.spark.datasource.user_options.carried import CarriedWithSecrets
+from streamnative_serdes.spark.datasource.user_options.options import Options
 from streamnative_serdes.spark.frames.decoding import DEAD_LETTER, FAILFAST, Decoding, ReadOptions, new_columns
 from streamnative_serdes.spark.frames.reading import PLANNED, TopicReader
 from streamnative_serdes.spark.session.workers import kept, key_of
@@ -148,8 +148,8 @@ def _refuse_missing(options: Options, topics: Topics) -> None:
 
 
 def _brokers(options: Options, topics: Topics) -> Brokers:
-    from streamnative_serdes.spark.datasource.given.client_config import client_config
     from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
+    from streamnative_serdes.spark.datasource.user_options.client_config import client_config
 
     return Brokers(client_config(options), topics)
 

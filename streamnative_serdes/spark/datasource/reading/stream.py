@@ -10,7 +10,6 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError
-from streamnative_serdes.spark.datasource.given.names import TRIGGER
 from streamnative_serdes.spark.datasource.offsets.bounds import Place, refuse_ends, start_of
 from streamnative_serdes.spark.datasource.offsets.brokers import HIDDEN_HINT, Brokers
 from streamnative_serdes.spark.datasource.offsets.checkpoint import (
@@ -22,6 +21,7 @@ from streamnative_serdes.spark.datasource.offsets.checkpoint import (
     stored,
 )
 from streamnative_serdes.spark.datasource.offsets.ranges import Delay, limited, ranges_of
+from streamnative_serdes.spark.datasource.user_options.names import TRIGGER
 
 from .batch import RangePartition
 from .task import DATA_LOSS_HINT, OffsetOutOfRangeError

@@ -28,8 +28,8 @@ from pyspark.sql.datasource import (
 from streamnative_serdes import _config as config
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.spark.datasource.columns_of_kafka import WITH_HEADERS
-from streamnative_serdes.spark.datasource.given.client_config import client_config
-from streamnative_serdes.spark.datasource.given.options import Options
+from streamnative_serdes.spark.datasource.user_options.client_config import client_config
+from streamnative_serdes.spark.datasource.user_options.options import Options
 from streamnative_serdes.spark.frames.decoding import new_columns
 from streamnative_serdes.spark.frames.reading import TopicReader
 

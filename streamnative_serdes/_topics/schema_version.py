@@ -95,7 +95,7 @@ class Posted(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
+class SchemaVersion:
     """A schema version of a topic, of any type.
 
     Args:
@@ -114,13 +114,13 @@ class Known:
     _formats: dict[Hashable, Format] = field(default_factory=dict)
 
     @classmethod
-    def of_schema(cls, schema: Schema, properties: Mapping[str, str] = MappingProxyType({})) -> Known:
+    def of_schema(cls, schema: Schema, properties: Mapping[str, str] = MappingProxyType({})) -> SchemaVersion:
         """An Avro schema to be registered: its version has no meaning yet."""
         info = SchemaInfo(0, "AVRO", schema.text, properties=properties)
         return cls(info, avro=Compiled(schema), fault=schema.fault)
 
     @classmethod
-    def without_version(cls, schema: Schema) -> Known:
+    def without_version(cls, schema: Schema) -> SchemaVersion:
         """An Avro schema that no registry has."""
         return cls(SchemaInfo(-1, "AVRO", schema.text), avro=Compiled(schema))
 
@@ -191,8 +191,8 @@ class Halves(NamedTuple):
     """A KEY_VALUE schema: how key and value are stored, and the schema of each."""
 
     encoding: str
-    key: Known
-    value: Known
+    key: SchemaVersion
+    value: SchemaVersion
 
     def agree(self, info: SchemaInfo, limits: Limits) -> bool:
         """Whether ``info`` is the same pair, whatever it says about names and properties of its halves."""
@@ -207,7 +207,7 @@ class Halves(NamedTuple):
         )
 
 
-def known_from(topic: TopicName, info: SchemaInfo, limits: Limits) -> Known:
+def known_from(topic: TopicName, info: SchemaInfo, limits: Limits) -> SchemaVersion:
     """Parse what the registry answered.
 
     Raises:
@@ -215,17 +215,17 @@ def known_from(topic: TopicName, info: SchemaInfo, limits: Limits) -> Known:
     """
     try:
         if info.type == "AVRO":
-            return Known(info, topic.given, Compiled.of(info.text, limits))
+            return SchemaVersion(info, topic.given, Compiled.of(info.text, limits))
         if info.type == "KEY_VALUE":
             both = halves_of(info)
-            return Known(
+            return SchemaVersion(
                 info,
                 topic.given,
                 halves=Halves(
                     both.encoding, known_from(topic, both.key, limits), known_from(topic, both.value, limits)
                 ),
             )
-        return Known(info, topic.given)
+        return SchemaVersion(info, topic.given)
     except SchemaError as error:
         error.at(topic=topic.given, version=info.version)
         raise
@@ -266,7 +266,7 @@ _BYTES: Final = ("BYTES", "NONE")
 _ONE_BY_ONE: Final = "read the messages one by one, with KafkaAutoConsumeDeserializer"
 
 
-def parts_of(known: Known, limits: Limits, options: CodecArguments, *, to_write: bool = False) -> Parts:
+def parts_of(known: SchemaVersion, limits: Limits, options: CodecArguments, *, to_write: bool = False) -> Parts:
     """The parts of a schema version. ``to_write``: fields of JSON that have to be there must not be null.
 
     Raises:
@@ -278,7 +278,7 @@ def parts_of(known: Known, limits: Limits, options: CodecArguments, *, to_write:
     return PairParts(known.halves.encoding, key, value)
 
 
-def part_of(known: Known, limits: Limits, options: CodecArguments, *, to_write: bool = False) -> Part:
+def part_of(known: SchemaVersion, limits: Limits, options: CodecArguments, *, to_write: bool = False) -> Part:
     """The part of a schema that is not of type KEY_VALUE.
 
     Raises:
@@ -290,7 +290,7 @@ def part_of(known: Known, limits: Limits, options: CodecArguments, *, to_write: 
         raise error.at(topic=known.topic, version=known.version) from None
 
 
-def _part_of(known: Known, limits: Limits, options: CodecArguments, to_write: bool) -> Part:
+def _part_of(known: SchemaVersion, limits: Limits, options: CodecArguments, to_write: bool) -> Part:
     kind, place = known.type, (known.topic, known.version)
     if known.avro is not None:
         return Part(kind, known.schema, None, *place)

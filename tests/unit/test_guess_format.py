@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from streamnative_serdes._reading.foreign import look_of, with_hint
+from streamnative_serdes._reading.guess_format import look_of, with_hint
 from streamnative_serdes.errors import DecodeError
 
 
