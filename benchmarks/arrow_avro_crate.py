@@ -37,18 +37,11 @@ class NoCargoError(Exception):
 
 
 def build() -> Path:
-    """Compile the crate if it has changed; returns the library.
-
-    Raises:
-        NoCargoError: there is no cargo.
-        subprocess.CalledProcessError: cargo failed, and has said why on stderr.
-    """
+    """Compile the crate if it has changed; returns the library. Raises NoCargoError."""
     cargo = shutil.which("cargo")
     if cargo is None:
-        raise NoCargoError(
-            "this benchmark compiles Rust, but `cargo` is not in PATH; https://rustup.rs installs it, and Rust 1.88 "
-            "or later is needed"
-        )
+        hint = "https://rustup.rs installs it, and Rust 1.88 or later is needed"
+        raise NoCargoError(f"this benchmark compiles Rust, but `cargo` is not in PATH; {hint}")
     where = ("--manifest-path", str(CRATE / "Cargo.toml"), "--target-dir", str(TARGET))
     subprocess.run([cargo, "build", "--release", "--locked", *where], check=True)
     return TARGET / "release" / FILES.get(sys.platform, "libarrow_avro_peer.so")
@@ -84,11 +77,7 @@ class Handed:
 
 
 class Rust:
-    """arrow-avro's readers and writers.
-
-    Args:
-        path: the library, as :func:`build` returns it.
-    """
+    """arrow-avro's readers and writers; ``path`` is the library, as :func:`build` returns it."""
 
     def __init__(self, path: Path) -> None:
         self._library = ctypes.CDLL(str(path))
@@ -108,25 +97,17 @@ class Rust:
     def reader(
         self, schemas: Sequence[str], rows: int, *, framed: bool, reader: str | None = None, by_id: bool = False
     ) -> Pointer:
-        """A reader of messages with the ids 0, 1, ..., or of bare data of the only schema.
+        """A reader of messages with Confluent's header and the ids 0, 1, ..., or of bare data of the only schema.
 
-        Args:
-            schemas: the writers'.
-            rows: the size of a batch.
-            framed: messages have Confluent's header.
-            reader: the reader's schema.
-            by_id: a decoder for each id, instead of one for all.
+        ``rows`` is the size of a batch; ``by_id`` means a decoder for each id, instead of one for all.
         """
-        texts = (c_char_p * len(schemas))(*(schema.encode() for schema in schemas))
-        text = None if reader is None else reader.encode()
+        texts, text = (c_char_p * len(schemas))(*map(str.encode, schemas)), reader and reader.encode()
         return Pointer(self._library, "peer_reader", texts, len(schemas), text, rows, framed, by_id)
 
     def read(self, reader: Pointer, messages: Pointer) -> None:
-        """Read all messages, and drop the columns."""
         self._done(self._library.peer_read(reader.pointer, messages.pointer, None))
 
     def columns(self, reader: Pointer, messages: Pointer) -> pa.RecordBatch:
-        """Read all messages, and return the columns."""
         out = Handed()
         self._done(self._library.peer_read(reader.pointer, messages.pointer, out.array))
         return pa.RecordBatch._import_from_c(out.array, out.schema)
@@ -138,11 +119,9 @@ class Rust:
         return Pointer(self._library, "peer_writer", columns.array, schema.encode(), framed, row_bytes)
 
     def write(self, writer: Pointer) -> None:
-        """Write all rows, and drop the messages."""
         self._done(self._library.peer_write(writer.pointer, None))
 
     def written(self, writer: Pointer) -> pa.Array:
-        """Write all rows, and return the messages."""
         out = Handed()
         self._done(self._library.peer_write(writer.pointer, out.array))
         return pa.Array._import_from_c(out.array, out.schema)

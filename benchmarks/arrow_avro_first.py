@@ -1,7 +1,7 @@
 """The first large batch that a process encodes: run by arrow_avro.py, each time in a new process.
 
-    python benchmarks/arrow_avro_first.py ours COLUMNS.arrow SCHEMA.avsc
-    python benchmarks/arrow_avro_first.py rust COLUMNS.arrow SCHEMA.avsc LIBRARY ROW_BYTES
+    python benchmarks/arrow_avro_first.py COLUMNS.arrow SCHEMA.avsc
+    python benchmarks/arrow_avro_first.py COLUMNS.arrow SCHEMA.avsc LIBRARY ROW_BYTES
 
 Prints the nanoseconds of processor time that it took, and the SHA-256 of the messages. One row is encoded before, so
 the encoder exists and its code is loaded, but memory for the batch is not. Each process imports one side only: what
@@ -39,10 +39,10 @@ def by_rust(batch: pa.RecordBatch, schema: str, library: str, row_bytes: str) ->
 
 
 def main() -> None:
-    side, columns, schema, *more = sys.argv[1:]
+    columns, schema, *more = sys.argv[1:]
     batch = pa.ipc.open_file(columns).read_all().combine_chunks().to_batches()[0]
     text = Path(schema).read_text()
-    work, messages = by_ours(batch, text) if side == "ours" else by_rust(batch, text, *more)
+    work, messages = by_rust(batch, text, *more) if more else by_ours(batch, text)
     begin = time.process_time_ns()
     work()
     taken = time.process_time_ns() - begin

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from functools import partial
 from itertools import cycle
 from statistics import median
 from typing import Any, NamedTuple
@@ -50,22 +51,15 @@ def overheads(cells: Results, slices: int) -> Overheads:
     return costs
 
 
-class ProduceSlice(NamedTuple):
-    producer: SerializingProducer
-    records: Iterator[Any]
-
-    def __call__(self) -> None:
-        for _ in range(SLICE):
-            self.producer.produce(TOPIC, value=next(self.records))
+def produce(producer: SerializingProducer, records: Iterator[Any]) -> None:
+    for _ in range(SLICE):
+        producer.produce(TOPIC, value=next(records))
 
 
-class PollSlice(NamedTuple):
-    consumer: DeserializingConsumer
-
-    def __call__(self) -> None:
-        for _ in range(SLICE):
-            if self.consumer.poll(60) is None:
-                raise RuntimeError("the mock broker returned no message")
+def poll(consumer: DeserializingConsumer) -> None:
+    for _ in range(SLICE):
+        if consumer.poll(60) is None:
+            raise RuntimeError("the mock broker returned no message")
 
 
 def in_clients(slices: int) -> Results:
@@ -87,13 +81,14 @@ def in_clients(slices: int) -> Results:
         for name, write in ((IDLE, lambda _obj, _ctx: message), (OURS, serializer)):
             producing = {**client, "queue.buffering.max.messages": 1_000_000, "value.serializer": write}
             producers.append(SerializingProducer(producing))
-            jobs.append(Job((PRODUCE, name), ProduceSlice(producers[-1], cycle(SHAPE.records)), SLICE, flush))
+            jobs.append(Job((PRODUCE, name), partial(produce, producers[-1], cycle(SHAPE.records)), SLICE, flush))
         produced = measure(jobs, slices, warm_up=1)
         flush()
         for name, read in ((IDLE, lambda _data, _ctx: None), (OURS, deserializer)):
             consumers.append(DeserializingConsumer({**client, "group.id": name, "value.deserializer": read}))
             consumers[-1].assign([TopicPartition(TOPIC, 0, 0)])
-        polls = [Job((POLL, name), PollSlice(each), SLICE) for name, each in zip((IDLE, OURS), consumers, strict=True)]
+        pairs = zip((IDLE, OURS), consumers, strict=True)
+        polls = [Job((POLL, name), partial(poll, each), SLICE) for name, each in pairs]
         try:
             return Results({**produced, **measure(polls, slices, warm_up=1)})
         finally:
@@ -131,4 +126,4 @@ def as_objects(slices: int) -> Results:
             ):  # fmt: skip
                 names = {"work": work, "topic": TOPIC}
                 jobs.append(statement((operation, kind), "work(topic, value)", names, values))
-    return measure(jobs, slices, seconds=0.001)
+        return measure(jobs, slices, seconds=0.001)

@@ -1,0 +1,137 @@
+"""What arrow_avro.py compares: batches of messages, bare and framed, by us and by Rust, equal before they are timed."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+from arrow_avro_crate import Pointer, Rust
+from harness import Job
+from shapes import BY_NAME, FLAT, Shape
+
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes.arrow import ColumnCodec
+from streamnative_serdes.codec import Codec
+
+ROWS_OF_A_ROUND = 20_000
+VERSIONS, COLUMN_OF_VERSIONS = 8, "8 versions"
+OPERATIONS = ("decode, bare", "decode, framed", "decode, framed, one by one", "encode, bare", "encode, framed")
+OURS, PEER, ONE_DECODER = "ours", "arrow-avro", "arrow-avro, one decoder"
+ROWS_OF_ONE_DECODER = 1_024  # a batch for each row takes just as long for each row if there are more of them
+
+
+def job(operation: str, column: str, library: str, rows: int, work: Callable[[], object]) -> Job:
+    """A job whose round repeats small batches."""
+    loops = max(1, ROWS_OF_A_ROUND // rows)
+    return Job((f"{operation}, {rows:,} rows", column, library), work, rows, clock=time.process_time, loops=loops)
+
+
+def bodies_of(shape: Shape, rows: int) -> list[bytes]:
+    """Bare data, each in a bytes object of its own."""
+    codec = Codec(shape.schema)
+    return [codec.encode(shape.records[number % len(shape.records)]) for number in range(rows)]
+
+
+def confluent(bodies: list[bytes], versions: int = 1) -> pa.Array:
+    """Messages with Confluent's header; their ids are 0, 1, ... in turn."""
+    return pa.array([b"\0" + (number % versions).to_bytes(4, "big") + body for number, body in enumerate(bodies)])
+
+
+def check(same: bool, what: str) -> None:
+    if not same:
+        raise SystemExit(f"{what}: arrow-avro and streamnative_serdes differ, so nothing is timed")
+
+
+def same_columns(theirs: pa.RecordBatch, ours: pa.RecordBatch) -> bool:
+    """Whether the values are the same.
+
+    arrow-avro has milliseconds where we have microseconds, a dictionary for an enum, and 16 bytes for a UUID.
+    """
+    pairs = zip(theirs.columns, ours.columns, strict=True)
+    alike = all(as_type(column, own.type).equals(own) for column, own in pairs)
+    return alike and bool(theirs.schema.names == ours.schema.names)
+
+
+def as_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    if column.type == pa.binary(16):
+        return pa.array([None if value is None else str(UUID(bytes=value)) for value in column.to_pylist()], kind)
+    return column.cast(kind)
+
+
+def bare(rust: Rust, shape: Shape, rows: int) -> Iterator[Job]:
+    """Data without a header."""
+    codec, data = ColumnCodec(shape.schema), pa.array(bodies_of(shape, rows))
+    columns = codec.decode(data)
+    reader, messages = rust.reader([shape.text], rows, framed=False), rust.messages(data, apart=False)
+    theirs = rust.columns(reader, messages)
+    check(same_columns(theirs, columns), f"{shape.name}, {rows} rows decoded")
+    writer = rust.writer(theirs, shape.text, framed=False, row_bytes=data.nbytes // rows)
+    check(codec.encode(columns) == data == rust.written(writer), f"{shape.name}, {rows} rows encoded")
+    yield job("decode, bare", shape.title, OURS, rows, lambda: codec.decode(data))
+    yield job("decode, bare", shape.title, PEER, rows, lambda: rust.read(reader, messages))
+    yield job("encode, bare", shape.title, OURS, rows, lambda: codec.encode(columns))
+    yield job("encode, bare", shape.title, PEER, rows, lambda: rust.write(writer))
+
+
+def framed(rust: Rust, url: str, shape: Shape, rows: int) -> Iterator[Job]:
+    """Data with a header: ours is in the registry, theirs in a store of schemas."""
+    conf, topic = {"schema.registry.url": url}, f"{shape.name}-{rows}"
+    serializer, bodies = KafkaAvroSerializer(conf, shape.schema), bodies_of(shape, rows)
+    columns = ColumnCodec(shape.schema).decode(pa.array(bodies))
+    data, messages = serializer.serialize_batch(topic, columns), confluent(bodies)
+    check([message[10:] for message in data.to_pylist()] == bodies, f"{shape.name}, {rows} rows encoded with a header")
+    reader = rust.reader([shape.text], rows, framed=True)
+    yield from decoding(rust, reader, messages, KafkaAvroDeserializer(conf), topic, shape.title, data)
+    theirs = rust.columns(reader, rust.messages(messages, apart=False))
+    writer = rust.writer(theirs, shape.text, framed=True, row_bytes=messages.nbytes // rows)
+    check(rust.written(writer) == messages, f"{shape.name}, {rows} rows encoded with a header by arrow-avro")
+    yield job("encode, framed", shape.title, OURS, rows, lambda: serializer.serialize_batch(topic, columns))
+    yield job("encode, framed", shape.title, PEER, rows, lambda: rust.write(writer))
+
+
+def decoding(
+    rust: Rust, reader: Pointer, theirs: pa.Array, read: KafkaAvroDeserializer, topic: str, column: str, data: pa.Array
+) -> Iterator[Job]:
+    """Both ways to have messages: in one array, and one by one."""
+    rows, ours = len(data), read.deserialize_batch(topic, data)
+    for operation, mine, apart in (("decode, framed", data, False), (OPERATIONS[2], data.to_pylist(), True)):
+        messages = rust.messages(theirs, apart=apart)
+        check(same_columns(rust.columns(reader, messages), ours), f"{topic}, {rows} rows decoded with a header")
+        check(read.deserialize_batch(topic, mine) == ours, f"{topic}, {operation}")
+        yield job(operation, column, OURS, rows, partial(read.deserialize_batch, topic, mine))
+        yield job(operation, column, PEER, rows, partial(rust.read, reader, messages))
+
+
+def version_of(number: int) -> dict[str, Any]:
+    """The flat schema, with as many fields added as versions came before."""
+    added = [{"name": f"added_{which}", "type": "string", "default": "none"} for which in range(number)]
+    return {**FLAT, "fields": [*FLAT["fields"], *added]}
+
+
+def eight_versions(rust: Rust, url: str, rows: int) -> Iterator[Job]:
+    """Messages of eight versions in turn, read as the latest."""
+    conf, topic, records = {"schema.registry.url": url}, f"versions-{rows}", BY_NAME["flat"].records
+    schemas = [version_of(number) for number in range(VERSIONS)]
+    bodies, data = [b""] * rows, [b""] * rows
+    for number, schema in enumerate(schemas):
+        codec, serializer = Codec(schema), KafkaAvroSerializer(conf, schema)
+        for row in range(number, rows, VERSIONS):
+            # Not the row's number: eight versions in turn would get two of the sixteen records each.
+            record = records[row // VERSIONS % len(records)] | {f"added_{which}": "some" for which in range(number)}
+            bodies[row], data[row] = codec.encode(record), serializer.serialize(topic, record) or b""
+    texts, theirs = [json.dumps(schema) for schema in schemas], confluent(bodies, VERSIONS)
+    deserializer = KafkaAvroDeserializer(conf, schemas[-1])
+    reader = rust.reader(texts, rows, framed=True, reader=texts[-1], by_id=True)
+    yield from decoding(rust, reader, theirs, deserializer, topic, COLUMN_OF_VERSIONS, pa.array(data))
+    if rows == ROWS_OF_ONE_DECODER:
+        one, messages = rust.reader(texts, rows, framed=True, reader=texts[-1]), rust.messages(theirs, apart=False)
+        ours = deserializer.deserialize_batch(topic, data)
+        check(same_columns(rust.columns(one, messages), ours), "8 versions, one decoder")
+        slow = job("decode, framed", COLUMN_OF_VERSIONS, ONE_DECODER, rows, lambda: rust.read(one, messages))
+        slow.loops = 1
+        yield slow
