@@ -54,6 +54,7 @@ class TopicReader:
 
     def __init__(self, topic: str, conf: Mapping[str, Any], schema: object, *, restart: bool, times: bool) -> None:
         self._topic, self._times = topic, times
+        self._dialect: Dialect = "spark" if times else "spark-4.0"  # what Arrow has for these types
         self._newest: int | None = None  # of the versions that it may read, if a newer one is refused
         self._deserializer = KafkaAvroDeserializer(conf, schema)
         self._target: SchemaInfo | None = None  # of a topic of another type than AVRO
@@ -115,11 +116,6 @@ class TopicReader:
         if parts is not None:
             return type_of_parts(parts, logical_types=logical_types, times=self._times)
         return to_spark_type(self._schema, logical_types=logical_types, times=self._times)
-
-    @property
-    def _dialect(self) -> Dialect:
-        """What Arrow has for these types."""
-        return "spark" if self._times else "spark-4.0"
 
     @property
     def _parts(self) -> Parts | None:

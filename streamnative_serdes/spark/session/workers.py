@@ -75,7 +75,11 @@ def _packed(value: object) -> bytes:
 
 def kept(key: bytes, make: Callable[[], _T]) -> _T:
     """This process's object for ``key``, created on first use."""
-    return _shelf_of_process().get(key, make)
+    global _shelf
+    if _shelf.pid != os.getpid():
+        _inherited.append(_shelf)
+        _shelf = _Shelf()
+    return _shelf.get(key, make)
 
 
 class _Shelf:
@@ -99,14 +103,6 @@ class _Shelf:
 _shelf = _Shelf()
 # Keeps the parent's objects alive after a fork: closing a Kafka client would wait for threads that no longer exist.
 _inherited: Final[list[_Shelf]] = []
-
-
-def _shelf_of_process() -> _Shelf:
-    global _shelf
-    if _shelf.pid != os.getpid():
-        _inherited.append(_shelf)
-        _shelf = _Shelf()
-    return _shelf
 
 
 _NEEDED: Final = ("streamnative_serdes", "confluent_kafka", "pandas", "pyarrow")
