@@ -173,10 +173,10 @@ class KafkaAvroSink:
             writer.try_value(kinds[0])
         self._kafka |= require_broker(self._kafka, self._topic)
         values = len(fields) or 1
-        parts_of = SinkColumns(
+        sink_columns = SinkColumns(
             {} if self._key is None else {"key": values}, tuple(fields), tuple(range(values)), encoder
         )
-        columns.mapInArrow(ColumnsTask(self._sending(batch), parts_of), "nothing int").collect()
+        columns.mapInArrow(ColumnsTask(self._sending(batch), sink_columns), "nothing int").collect()
 
     def _send_rows(self, df: DataFrame, batch: int | None) -> None:
         for name in df.columns if self._value is None else ():
