@@ -39,11 +39,11 @@ class Cost(NamedTuple):
 MOST: Final[Mapping[str, Cost]] = {
     "write hit": Cost(0, 0),
     "read hit": Cost(0, 0),
-    "write miss": Cost(117, 23),
-    "read miss": Cost(176, 32),
-    "unknown version": Cost(242, 26),
-    "next Arrow batch": Cost(26, 11),
-    "Spark task's next range": Cost(224, 27),  # with five questions for messages; how many it takes depends on time
+    "write miss": Cost(117, 22),
+    "read miss": Cost(176, 31),
+    "unknown version": Cost(242, 25),
+    "next Arrow batch": Cost(26, 10),
+    "Spark task's next range": Cost(182, 22),  # with five questions for messages; how many it takes depends on time
 }
 
 
