@@ -111,7 +111,7 @@ def goals(cells: Results, few: dict[str, float], threads: float | None) -> Itera
 
 def main() -> int:
     given = options(__doc__, 21, "--write-docs").parse_args()
-    cells = measure((job for shape in SHAPES for job in jobs_of(shape)), given.rounds)
+    cells = measure((job for shape in SHAPES for job in jobs_of(shape)), given.rounds, grouped=False)
     read = few_columns(given.rounds)
     few = {name: read.times(("read", "flat", ALL), ("read", "flat", name)) or 0.0 for name in map(" and ".join, FEW)}
     threads = threads_ratio(given.rounds)

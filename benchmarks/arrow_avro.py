@@ -56,7 +56,7 @@ def measured(rust: Rust, chosen: list[str], sizes: list[int], rounds: int) -> Re
 def timed(jobs: list[Job], rounds: int) -> Results:
     for job in jobs:
         job.work()  # the first round of each pays for its memory
-    cells = measure(jobs, rounds)
+    cells = measure(jobs, rounds, grouped=False)
     for job in jobs:
         job.work = nothing  # lets go of messages and columns
     return cells

@@ -107,20 +107,23 @@ class Results(dict[Key, Job]):
         return median(a / b for a, b in zip(self[one].rounds, self[other].rounds, strict=True))
 
 
-def measure(jobs: Iterable[Job], rounds: int, *, warm_up: int = 0, seconds: float = 0.0) -> Results:
-    """Time each job once per round. Those that are compared follow each other, in shuffled order.
+def measure(
+    jobs: Iterable[Job], rounds: int, *, warm_up: int = 0, seconds: float = 0.0, grouped: bool = True
+) -> Results:
+    """Time each job once per round, in shuffled order.
 
     Args:
         jobs: what to time.
         rounds: how often.
         warm_up: rounds before, which do not count.
-        seconds: how long a round of a job shall take about; 0: one call.
+        seconds: how long a round of a job shall take about; 0: as its loops are.
+        grouped: those that are compared follow each other.
     """
     groups: dict[Key, list[Job]] = {}
     for job in jobs:
         if seconds:
             job.loops = max(1, round(seconds / max(1e-9, min(job.run() for _ in range(5)))))
-        groups.setdefault(job.key[:-1], []).append(job)
+        groups.setdefault(job.key[:-1] if grouped else (), []).append(job)
     order = random.Random(0)
     gc.collect()
     gc.freeze()

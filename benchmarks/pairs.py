@@ -110,7 +110,7 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=200)
     given = parser.parse_args()
     with LocalRegistry() as registry:
-        cells = measure(jobs(registry.url, given.pairs), given.rounds, warm_up=2)
+        cells = measure(jobs(registry.url, given.pairs), given.rounds, warm_up=2, grouped=False)
     worst = 0.0
     print(f"{'shape':8} {'':6} {'contender':28} {'ns per pair':>12} {'of halves':>10}")
     for key in sorted(cells, key=lambda key: (key[:2], key[2] != HALVES)):
