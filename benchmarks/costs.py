@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from functools import partial
-from itertools import cycle
+from itertools import cycle, islice
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -51,9 +50,9 @@ def overheads(cells: Results, slices: int) -> Overheads:
     return costs
 
 
-def produce(producer: SerializingProducer, records: Iterator[Any]) -> None:
-    for _ in range(SLICE):
-        producer.produce(TOPIC, value=next(records))
+def produce(producer: SerializingProducer, values: list[Any]) -> None:
+    for value in values:
+        producer.produce(TOPIC, value=value)
 
 
 def poll(consumer: DeserializingConsumer) -> None:
@@ -72,6 +71,7 @@ def in_clients(slices: int) -> Results:
         serializer, deserializer = KafkaAvroSerializer(conf, SHAPE.schema), KafkaAvroDeserializer(conf)
         message = serializer.serialize(TOPIC, SHAPE.records[0])
         client = {"bootstrap.servers": broker.bootstrap_servers, "log_level": 2}
+        values = list(islice(cycle(SHAPE.records), SLICE))
         jobs, producers, consumers = list[Job](), list[SerializingProducer](), list[DeserializingConsumer]()
 
         def flush() -> None:
@@ -81,7 +81,7 @@ def in_clients(slices: int) -> Results:
         for name, write in ((IDLE, lambda _obj, _ctx: message), (OURS, serializer)):
             producing = {**client, "queue.buffering.max.messages": 1_000_000, "value.serializer": write}
             producers.append(SerializingProducer(producing))
-            jobs.append(Job((PRODUCE, name), partial(produce, producers[-1], cycle(SHAPE.records)), SLICE, flush))
+            jobs.append(Job((PRODUCE, name), partial(produce, producers[-1], values), SLICE, flush))
         produced = measure(jobs, slices, warm_up=1)
         flush()
         for name, read in ((IDLE, lambda _data, _ctx: None), (OURS, deserializer)):
