@@ -17,7 +17,7 @@ from streamnative_serdes.spark.datasource.writing.outbox import ANY_PARTITION, N
 from streamnative_serdes.spark.datasource.writing.sink_columns import SinkColumns
 from streamnative_serdes.spark.datasource.writing.sink_messages import MessageBatches, Sending
 from streamnative_serdes.spark.datasource.writing.transactions import TRANSACTION_MS, Rows
-from streamnative_serdes.spark.datasource.writing.writes import ROW_HEADER, Sent, Write, report, report_failure
+from streamnative_serdes.spark.datasource.writing.writes import ROW_HEADER, Sent, Write, _Writes, report, report_failure
 
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 MILLISECOND = dt.datetime(1970, 1, 1, 0, 0, 0, 1000, dt.UTC)
@@ -126,3 +126,12 @@ def test_the_log_has_the_last_offset_of_each_place_and_the_number_of_messages(ca
         "a batch write failed; the messages of its other tasks stay in the topic: 13 messages of 3 tasks "
         "(partitions 0, 1, 2)"
     )
+
+
+def test_writes_of_a_batch_are_numbered_and_begin_again_where_another_run_repeats_it() -> None:
+    begin = _Writes().begin
+    assert [begin("q", "t", 1, "a") for _ in range(3)] == [0, 1, 2]
+    assert [begin("q", topic, 1, "a") for topic in ("other", "t")] == [0, 3]
+    assert [begin("q", "t", 2, "a") for _ in range(2)] == [0, 1]
+    assert [begin("q", "t", 2, "b") for _ in range(2)] == [0, 1]  # restarted in the middle of the batch
+    assert [begin("q", "t", 2, None), begin("q", "t", 2, "b")] == [2, 3]  # a run that is not known repeats nothing
