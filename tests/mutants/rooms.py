@@ -194,7 +194,8 @@ ROOMS = (
         tuple(f"tests/spark/test_{name}.py" for name in (
             "types", "java", "next_batches", "functions", "outbox", "sending", "source", "frames", "frame_columns",
             "sink", "sink_errors", "streams")),
-        ("tests/spark/test_flights_job.py", "tests/spark/test_against_spark.py", "tests/docs/test_spark_docs.py",
+        ("tests/spark/test_flights_job.py", "tests/spark/test_against_spark.py",
+         "tests/spark/test_confluent_framings.py", "tests/docs/test_spark_docs.py",
          "tests/docs/test_spark_examples.py"),
         6, 3,
     ),
