@@ -3,9 +3,9 @@
 The policy is the read policy of KafkaAvroDeserializer, with three differences:
 
 - Schemas of all types read messages. Only AVRO and KEY_VALUE have messages with a header; in all other types, bytes
-  that look like one are data.
+  that look like a header are data.
 - A topic without a schema holds bytes.
-- What is read is a GenericObject, which has the schema that read it, and says why that one did.
+- The result is a GenericObject, which names the schema that read the message, and the rule that chose this schema.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Rule: TypeAlias = Literal["header", "caller", "latest", "fallback", "no schema"]
 
 
 class DecodedBy(NamedTuple):
-    """Which schema read a message, and by which rule.
+    """The schema that read a message, and the rule that chose it.
 
     ``schema`` is None if the topic has no schema. ``rule`` is one of:
 
@@ -56,8 +56,8 @@ class GenericObject:
 
     Args:
         schema_type: Pulsar's SchemaType, such as ``AVRO`` or ``INT32``; ``BYTES`` for a topic without a schema.
-        native_object: what the message holds; docs/schema-types.md has the Python type for each SchemaType.
-        decoded_by: which schema read it, and by which rule.
+        native_object: the message's data; docs/schema-types.md has the Python type for each SchemaType.
+        decoded_by: the schema that read the message, and the rule that chose it.
     """
 
     schema_type: str
@@ -66,7 +66,7 @@ class GenericObject:
 
     @property
     def schema_info(self) -> SchemaInfo | None:
-        """What the registry holds of the schema that read the message; None if the topic has no schema."""
+        """The registry's entry for the schema that read the message; None if the topic has no schema."""
         return None if self.decoded_by.schema is None else self.decoded_by.schema.info
 
     @property
@@ -85,7 +85,7 @@ NO_SCHEMA: Final = "BYTES"  # the type of messages of a topic without a schema, 
 
 
 class _Reading:
-    """A schema, and what reads messages by it for each rule; always the same function, so that they can be compared."""
+    """A schema, and its function that reads messages for each rule; always the same function, for comparisons."""
 
     def __init__(self, known: SchemaVersion, schema: TopicSchema) -> None:
         self.known, self.schema = known, schema
@@ -110,7 +110,7 @@ def _object(kind: str, read: Read, decoded_by: DecodedBy, data: bytes) -> Generi
 
 
 class AnyTypePolicy(ReadPolicy):
-    """Which schema reads a topic's messages; for one KafkaAutoConsumeDeserializer.
+    """The choice of the schema that reads a topic's messages, for one KafkaAutoConsumeDeserializer.
 
     Args:
         conf: checked options.
@@ -149,9 +149,10 @@ class AnyTypePolicy(ReadPolicy):
     # What the call path asks
 
     def bound(self, topic: str, key: int, *, for_key: bool = False) -> _call_path.Bound:
-        """What reads messages under ``key`` as GenericObjects.
+        """The bound reader of messages under ``key``, which makes GenericObjects.
 
-        Nothing where the registry does not have the version in a header, or where messages of its type have no header.
+        The reader is empty if the registry does not have the version in a header, or if messages of its type have no
+        header.
         """
         if key >= 0:
             return self._bind_header(topic, key, for_key=for_key)
@@ -186,7 +187,7 @@ class AnyTypePolicy(ReadPolicy):
         return self._wrapped(topic, key, known.version, self._reading(topic, known).by(rule), lifetime)
 
     def _bind_bytes(self, topic: str, key: int) -> _call_path.Bound:
-        """What reads messages of a topic without a schema."""
+        """The bound reader of messages of a topic without a schema."""
         if topic not in self._bare and len(self._bare) < _MAX_SCHEMAS:
             self._bare.add(topic)
             logger.warning("topic %s has no schema, so its messages are returned as bytes", topic)
@@ -219,10 +220,10 @@ class AnyTypePolicy(ReadPolicy):
             return super().recover(serdes, whole, data, None, caller, sign, fault)
 
     def _is_header(self, topic: str, version: int, caller: int | None) -> bool:
-        """Whether ten bytes that look like a header with this version are one, by the type of the messages.
+        """Whether ten bytes that look like a header with this version are a header, by the type of the messages.
 
         Raises:
-            SchemaNotFoundError: they are, and no schema is to be used in place of this version.
+            SchemaNotFoundError: they are a header, and no schema is to be used in place of this version.
         """
         try:
             return self.binding.version(topic, version).type in FRAMED
@@ -235,13 +236,13 @@ class AnyTypePolicy(ReadPolicy):
         return instead.type in FRAMED
 
     def explained(self, error: SerdesError, bound: _call_path.Bound, data: Any, in_header: int | None) -> SerdesError:
-        """Add what the bytes look like, where they should have been Avro."""
+        """The error, with a hint at the format that the bytes look like if they should have been Avro."""
         reading = self._readings.get((bound.topic, bound.version))
         avro = reading is not None and reading.schema.type == "AVRO"
         return with_hint(error, data, in_header) if avro else error
 
     def for_keys(self) -> _call_path.Deserializer:
-        """What reads the keys of KEY_VALUE topics where a context asks for it."""
+        """The deserializer for the keys of KEY_VALUE topics, if a context asks for keys."""
         serdes = _call_path.Deserializer()
         _call_path.set_up(
             serdes, AnyTypePolicy(self.conf, ConstructorArguments(is_key=True)), None, self.conf["cache.capacity"]

@@ -38,7 +38,7 @@ class Attempt(NamedTuple):
     """One way to read a message.
 
     Args:
-        key: by which schema: a version from a header, LATEST, ``without_header(version)``, or a sign of Confluent's.
+        key: of the schema: a version from a header, LATEST, ``without_header(version)``, or a sign of Confluent's.
         offset: in bytes, where the datum begins.
     """
 
@@ -75,7 +75,7 @@ def unreadable(
     """The error of a message that no attempt has read, with the reason of each.
 
     Args:
-        topic: whose message it is.
+        topic: the topic of the message.
         in_header: the version in its header.
         why: UNKNOWN or UNREADABLE.
         used: the version that was tried in its place.
@@ -97,7 +97,7 @@ def schema_name(which: int | bytes) -> str:
 def no_framing(
     topic: str, which: int | bytes, as_confluent: SerdesError, as_bare: SerdesError, hint: str | None
 ) -> DecodeError:
-    """The error of a message that shows a sign of Confluent's framing, and that can be read neither so nor without."""
+    """The error of a message with a sign of Confluent's framing that cannot be read so, nor without a header."""
     return DecodeError(
         f"expected Confluent's framing with {schema_name(which)}, or Avro without a header; "
         f"as the former: {_reason(as_confluent)}; as the latter: {_reason(as_bare)}",
@@ -107,7 +107,7 @@ def no_framing(
 
 
 def _reason(error: SerdesError) -> str:
-    """The error without what the one around it says."""
+    """The error without topic and hint, which the outer error repeats."""
     inner = copy(error)
     inner.topic = inner.hint = None
     return str(inner)

@@ -1,4 +1,4 @@
-"""How the messages of one batch are read: by the same attempts as single ones, with one answer for each key."""
+"""How the messages of one batch are read: by the same attempts as single messages, with one answer per key."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ERRORS: Final = " errors"  # the error column of a batch that is read only to fi
 
 
 class Wanted(NamedTuple):
-    """What the messages of a batch are read for; ``check`` is that of ``read_batch``."""
+    """The request that the messages of a batch are read for; ``check`` is the argument of ``read_batch``."""
 
     policy: ReadPolicy
     topic: str
@@ -37,7 +37,7 @@ class Wanted(NamedTuple):
     check: Callable[[int], object] | None
 
     def columns(self, known: SchemaVersion) -> AnyColumns:
-        """Raises: SchemaError: it has no Arrow type."""
+        """Raises: SchemaError: the schema has no Arrow type."""
         return columns_for(self.policy, known, self.dialect, self.large_types)
 
 
@@ -45,12 +45,12 @@ class BatchMessages(NamedTuple):
     """The messages of a batch.
 
     Args:
-        wanted: what they are read for.
-        data: their values.
-        keys: of the schemas that headers name.
-        error_column: its name.
-        message_keys: of KEY_VALUE topics.
-        client_keys: a client's messages, whose keys are taken in their place.
+        wanted: the request that they are read for.
+        data: the messages' values.
+        keys: the keys of the schemas that headers name.
+        error_column: the name of the error column.
+        message_keys: the messages' own keys, for KEY_VALUE topics.
+        client_keys: a client's messages, whose keys are taken if ``message_keys`` is None.
     """
 
     wanted: Wanted
@@ -62,7 +62,7 @@ class BatchMessages(NamedTuple):
 
 
 class BatchReader:
-    """How the messages of one batch are read; it asks the registry for what is missing.
+    """How the messages of one batch are read; the registry is asked for missing schemas.
 
     A key stands for a message: the version in its header, LATEST without one, or a sign of Confluent's framings.
     """
@@ -72,8 +72,8 @@ class BatchReader:
         self._policy, self._topic = wanted.policy, wanted.topic
         self._attempts = _WITHOUT_VERSION[self._policy.signs.headerless]
         self._known: dict[int, SchemaVersion] = {}  # by key
-        self._routes: dict[int, Routes] = {}  # by version: what find() has answered, until a message cannot be read so
-        self._fell_back: dict[int, SchemaVersion] = {}  # by key; with the latest, by which they are read
+        self._routes: dict[int, Routes] = {}  # by version: the answer of find(), until a message cannot be read
+        self._fell_back: dict[int, SchemaVersion] = {}  # by key: the latest schema, by which its messages are read
         # By key of a sign: the schema that it names, and the latest one.
         self._signed: dict[int, tuple[SchemaVersion | None, SchemaVersion | None]] = {}
         self._why_not: dict[int, SerdesError] = {}  # by key: why there is no schema to read messages with
@@ -87,7 +87,7 @@ class BatchReader:
 
         Raises:
             SchemaRegistryError: the registry is away or refuses to answer, and the messages may be good.
-            ReadAgainError: the batch holds a higher version than it is read as.
+            ReadAgainError: the batch holds a higher version than the version that it is read as.
         """
         before = self._routes.get(key)
         if before is not None:
@@ -109,9 +109,10 @@ class BatchReader:
             return NO_WAY
 
     def _version(self, key: int) -> SchemaVersion | None:
-        """Damaged headers name all kinds of versions, and a batch must not ask for each of them.
+        """The schema of this key; all versions of the topic are asked for at once when a second version is missing.
 
-        So all are asked for once, when a second one is missing: what a batch holds was written before that.
+        Damaged headers name all kinds of versions, and a batch must not ask for each of them. The versions of its
+        messages were registered before that request, since the messages were written before.
         """
         if key < 0:
             return self._policy.known(self._topic, key)[0]
@@ -146,7 +147,7 @@ class BatchReader:
         return (*NO_WAY, *self._ways(key, self._attempts, latest))
 
     def _ways(self, key: int, attempts: tuple[Attempt, ...], known: SchemaVersion) -> Routes:
-        """By ``known``, as what the batch is read as; none if no message of this version could be read at all."""
+        """The ways to read by ``known`` into the batch's columns; empty if no message of this version could be read."""
         if self._target is None or self._target.takes(known):
             return tuple(self._route(self.columns, attempt, known) for attempt in attempts)
         own = self.wanted.columns(known)
@@ -154,7 +155,7 @@ class BatchReader:
         return ()
 
     def _by_sign(self, key: int, *, anyway: bool = False) -> Routes:
-        """By the schema that the sign names, and without a header."""
+        """The ways to read messages with a sign: by the schema that the sign names, and without a header."""
         policy = self._policy
         latest, bare = self._latest(key) if policy.signs.headerless else (None, ())
         known, ways = None, NO_WAY
@@ -170,7 +171,7 @@ class BatchReader:
         return (*ways, *bare)
 
     def _latest(self, key: int) -> tuple[SchemaVersion | None, Routes]:
-        """The topic's latest schema and the way by it; None if it has none that could read a message of this key."""
+        """The topic's latest schema and the ways to read by it; None if it could read no message of this key."""
         try:
             latest = self._policy.known(self._topic, _call_path.LATEST)[0]
             assert latest is not None
@@ -184,7 +185,7 @@ class BatchReader:
         return plan_of(columns, self._policy, known), attempt.offset, attempt.whole
 
     def failed(self, key: int, errors: list[DecodeError], message: bytes) -> Routes | SerdesError:
-        """What becomes of a message that could not be read: another way to read it, or its error."""
+        """The answer to a message that could not be read: other ways to read it, or its error."""
         if is_sign(key):
             return self._failed_by_sign(key, errors, message)
         if key in self._why_not:
@@ -208,11 +209,11 @@ class BatchReader:
         return self._explained(error, message) if key == _call_path.LATEST else error
 
     def _explained(self, error: SerdesError, message: bytes) -> SerdesError:
-        """Add what a message without a header looks like."""
+        """The error, with a hint at the format that a message without a header looks like."""
         return with_hint(error, message, None, confluent=self._policy.signs.prefix)
 
     def _own_errors(self, key: int, message: bytes) -> list[DecodeError]:
-        """Why a message cannot be read by its own schema: the error of each attempt."""
+        """The errors of all attempts to read a message by its own schema."""
         _, own, ways = self._unreadable[key]
         found: list[DecodeError] = []
 
@@ -248,7 +249,7 @@ class BatchReader:
 
     @property
     def reusable(self) -> bool:
-        """Whether it can read another batch: each message so far had a version that the topic has, or no header."""
+        """Whether the reader can read another batch: all messages so far had versions of the topic, or no header."""
         only_here = self._signed or self._unreadable or self._missing or self._why_not
         return self._target is None and self.wanted.check is None and not only_here
 
@@ -267,12 +268,12 @@ class BatchReader:
         return self._fell_back.get(key) or self._known.get(key)
 
     def counted(self, counts: dict[tuple[int, int], int]) -> tuple[dict[int, int], int, int, int]:
-        """(messages by key, those that fell back, those that were ambiguous, those that could not be read).
+        """The counts (messages by key, fallbacks, ambiguous messages, messages that could not be read).
 
         Versions that fell back, and ambiguous messages, are logged.
 
         Args:
-            counts: rows by (key, which of its routes read it); -1: none did, -2: two could.
+            counts: rows by (key, route); route -1: no route has read the row, -2: two routes could.
         """
         if len(counts) == 1:
             (((key, way), rows),) = counts.items()

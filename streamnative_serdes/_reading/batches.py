@@ -1,6 +1,6 @@
-"""Batches of one topic's messages as Arrow columns, each message by the same attempts as a single one.
+"""Batches of one topic's messages as Arrow columns, each message by the same attempts as a single message.
 
-What has read a batch is kept for the next one of the topic: see :func:`_read_as_before`.
+The reader of a batch is kept for the next batch of the topic: see :func:`_read_as_before`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _T = TypeVar("_T")
 
 
 class _Read(NamedTuple):
-    """A batch, what read it, and its rows by (key, which of its routes read it); -1: none did, -2: two could."""
+    """A decoded batch, its reader, and row counts by (key, route); route -1: no route read the row, -2: two could."""
 
     batch: pa.RecordBatch
     reader: BatchReader | PairReader | OneTypeReader
@@ -80,9 +80,9 @@ def read_batch(
 
 
 def _read_as_before(wanted: Wanted, data: Any, error_column: str | None) -> _Read | None:
-    """The batch by what has read the batch before; None if something about the topic has changed since.
+    """The batch, read by the reader of the batch before; None if something about the topic has changed since.
 
-    To find out how messages are read takes longer than to read a small batch.
+    Finding out how messages are read takes longer than reading a small batch.
     """
     policy, topic, dialect, large_types, check = wanted
     if check is not None or type(topic) is not str or topic not in policy.topics:
@@ -97,16 +97,16 @@ def _read_as_before(wanted: Wanted, data: Any, error_column: str | None) -> _Rea
 
 
 def _keep(policy: ReadPolicy, key: tuple[str, Dialect, bool], state: TopicState, reader: BatchReader) -> None:
-    """Keep what has read a batch, while the topic is in this state, if it can read the next one too.
+    """Keep the reader of a batch while the topic is in this state, if the reader can read the next batch too.
 
-    Not if no version is known: the topic may turn out to be of another type than AVRO.
+    The reader is not kept if no version is known: the topic may turn out to be of another type than AVRO.
     """
     if reader.reusable and state.newest is not None:
         policy.readers.keep(key, state, _until(policy, state, reader), reader)
 
 
 def _until(policy: ReadPolicy, state: TopicState, reader: BatchReader) -> float:
-    """When the topic's latest schema has to be asked for again, on the monotonic clock, if it decides anything."""
+    """When the topic's latest schema has to be asked for again, on the monotonic clock; infinity if it is not used."""
     if policy.reading is not None and not reader.asks_latest:
         return math.inf
     return -math.inf if state.latest is None else state.latest.until
@@ -121,7 +121,7 @@ def _read_first(
     message_keys: Any,
     read_as: SchemaVersion | None,
 ) -> _Read:
-    """The batch where nothing is kept of one before; what has read it is kept if it may read the next one."""
+    """The batch, read without a reader from a batch before; the new reader is kept if it may read the next batch."""
     policy, topic, dialect, large_types, _ = wanted
     if policy.is_key:
         hint = "for KEY_VALUE, pass keys=... to deserialize_batch of a deserializer for values; read others one by one"
@@ -145,7 +145,7 @@ def _read_first(
 
 
 def _add_message(error: SerdesError, topic: str, data: Any) -> None:
-    """Add the message that could not be read, if ``data`` has a client's messages: its partition and offset."""
+    """Add the unreadable message, with partition and offset, to its error, if ``data`` has a client's messages."""
     if error.row is not None and error.raw is None and _are_messages(data):
         error.raw = received(data[error.row], topic).raw
 
@@ -160,12 +160,12 @@ def _are_messages(data: Any) -> bool:
 
 
 def held_version(policy: ReadPolicy, seen: Seen, topic: str, data: Any, headers: Any, dialect: Dialect) -> int | None:
-    """The highest version of the batch's messages that is higher than all that were seen before; None if none is.
+    """The highest version of the batch's messages, if it is higher than all versions seen before; otherwise None.
 
     The version does not count as seen yet.
 
     Raises:
-        SchemaError: it has no Arrow type.
+        SchemaError: the schema has no Arrow type.
         SchemaRegistryError: the registry is away or refuses to answer.
     """
     keys = _keys(policy, topic, headers)
@@ -174,7 +174,7 @@ def held_version(policy: ReadPolicy, seen: Seen, topic: str, data: Any, headers:
 
 
 def _read_as_policy(given: BatchMessages) -> _Read:
-    """The batch as the policy says. The first messages may show that the topic is of another type than AVRO."""
+    """The batch, read as the policy says. The first messages may show that the topic is of another type than AVRO."""
     policy, topic, dialect, large_types, _ = given.wanted
     if policy.reading is not None and policy.binding.kind(topic) is None:
         given = _repeatable(given)
@@ -184,7 +184,7 @@ def _read_as_policy(given: BatchMessages) -> _Read:
 
 
 def _found(given: BatchMessages, find: Callable[[], _T]) -> _T:
-    """What ``find`` returns; where the topic has no schema, the first message is the one that cannot be read."""
+    """The result of ``find``; if the topic has no schema, the error is that of the first message."""
     try:
         return find()
     except SchemaNotFoundError as error:
@@ -227,7 +227,7 @@ def _message_keys(given: BatchMessages, reader: object) -> Any:
 
 
 def _read_as_seen(given: BatchMessages, seen: Seen) -> tuple[_Read, Target]:
-    """The batch as the highest version that was read before or that it holds, and that version."""
+    """The batch, read as the highest version of its own and of earlier messages, and the target with that version."""
     given, wanted = _repeatable(given), given.wanted
     target = Target(seen, wanted.topic)
     while True:

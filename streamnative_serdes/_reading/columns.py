@@ -1,4 +1,4 @@
-"""The columns that a topic's batches are read into: those of the reader's schema, as the policy says."""
+"""The columns that a topic's batches are read into: the columns of the reader's schema, which the policy chooses."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 
 def as_parts(policy: ReadPolicy, known: SchemaVersion) -> Parts:
-    """A schema version as columns have it. Raises SchemaError: there are no columns for its type."""
+    """The parts of a schema version that columns are made from. Raises SchemaError: its type has no columns."""
     return parts_of(known, schema_limits(policy.conf), config.codec_arguments(policy.conf))
 
 
 def target_of(policy: ReadPolicy, topic: str, latest: SchemaVersion) -> SchemaVersion:
-    """As what batches of a topic are read.
+    """The schema that batches of a topic are read as.
 
     Args:
-        policy: of the deserializer.
-        topic: whose messages they are.
+        policy: the deserializer's policy.
+        topic: the topic of the messages.
         latest: the topic's latest schema, which is not of type AVRO.
 
     Raises:
@@ -65,7 +65,7 @@ _NO_COLUMNS: Final = (
 )
 NOTHING: Final = SchemaVersion.of_schema(
     Schema("", Record("Nothing", ()))
-)  # of a batch before it is known what to read it as
+)  # of a batch while its target schema is not known yet
 
 
 def columns_of(
@@ -83,7 +83,7 @@ def columns_of(
 
 
 def columns_by_policy(policy: ReadPolicy, topic: str, dialect: Dialect, large_types: bool) -> AnyColumns:
-    """As :func:`columns_of`, without latest.seen, and for a name that was checked."""
+    """As :func:`columns_of`, without latest.seen, and for a checked topic name."""
     if policy.reading is not None and policy.binding.kind(topic) in (None, "AVRO"):
         policy.binding.require(topic, policy.reading.target.schema)
         return columns_for(policy, policy.reading.target.schema, dialect, large_types)
@@ -110,17 +110,17 @@ def name_checked(policy: ReadPolicy, topic: str) -> None:
     """Check a topic's name, and note that the topic is read in batches.
 
     Raises:
-        DecodeError: it is no text, or not a topic's name.
+        DecodeError: the name is not text, or not the name of a topic.
     """
     refuse_no_topic(policy.binding, topic, DecodeError)
     policy.topics.add(topic)
 
 
 def columns_for(policy: ReadPolicy, target: Schema | SchemaVersion, dialect: Dialect, large_types: bool) -> AnyColumns:
-    """The columns of what messages are read as.
+    """The columns of the schema that messages are read as.
 
     Raises:
-        SchemaError: it has no columns.
+        SchemaError: the schema has no columns.
     """
     what: Schema | Parts
     if isinstance(target, SchemaVersion):
@@ -149,11 +149,11 @@ def _made(policy: ReadPolicy, target: Schema | Parts, dialect: Dialect, large_ty
 
 
 def plan_of(columns: AnyColumns, policy: ReadPolicy, known: SchemaVersion) -> Any:
-    """What reads messages of this version into the columns.
+    """The plan by which messages of this version are read into the columns.
 
     Raises:
-        SchemaError: nothing that this version wrote can be read.
-        OtherTypeError: the columns are those of a schema of type AVRO, which the topic does not have.
+        SchemaError: no message of this version can be read.
+        OtherTypeError: the columns are those of a schema of type AVRO, but the topic is of another type.
     """
     from streamnative_serdes.arrow import Columns
 
@@ -169,7 +169,7 @@ class OtherTypeError(Exception):
 
 
 def _seen(serdes: _call_path.Deserializer, policy: ReadPolicy, seen: Seen, topic: str) -> SchemaVersion:
-    """The highest version that was seen; before the first one, the topic's latest, which is the first then."""
+    """The highest version that was seen; before the first, the topic's latest, which counts as seen from now on."""
     highest = seen.highest(topic)
     if highest is None:
         highest = latest_of_columns(policy, topic)

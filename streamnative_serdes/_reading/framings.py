@@ -10,8 +10,9 @@
 
 Keys look the same, and their header is ``__key_schema_id``.
 
-A first byte 0x00 proves nothing: many records without a header begin with it. A message has at most two readings: the
-one that it shows a sign of, and the one without a header. The option ``framings`` says which of them is tried first.
+A first byte 0x00 proves nothing: many records without a header begin with it. A message can be read
+in at most two ways: in the framing that it shows a sign of, and without a header. The option ``framings`` decides which
+way is tried first.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ _MOST_UNKNOWN = 16  # ids of one topic that the registry does not have, and that
 
 
 class ConfluentFramings:
-    """Which signs count, and numbers for the values of headers: keys of the call path are numbers.
+    """The signs that count, and numbers for the values of headers: keys of the call path are numbers.
 
     Args:
         conf: checked options of a deserializer.
-        is_key: of keys, which are only read without a header by the schema ``key.schema``.
+        is_key: whether keys are read; without a header, they are only read by the schema ``key.schema``.
     """
 
     def __init__(self, conf: Mapping[str, Any], *, is_key: bool = False) -> None:
@@ -65,7 +66,7 @@ class ConfluentFramings:
         return None if value is None else self.header_key(value)
 
     def header_key(self, value: bytes) -> int:
-        """The key of this value of the header; 0 if it is not one of Confluent's."""
+        """The key of this value of the header; 0 if the value is not Confluent's."""
         if not is_schema_id(value):
             return 0
         key = self._keys.get(value)
@@ -97,7 +98,7 @@ def schema_id_header(headers: Any, header: str = HEADER) -> bytes | None:
 
     Args:
         headers: a list of (name, value) tuples, or a dict, as clients return them; or None.
-        header: its name.
+        header: the name of the header.
     """
     if not headers:
         return None
@@ -107,15 +108,15 @@ def schema_id_header(headers: Any, header: str = HEADER) -> bytes | None:
 
 
 def is_schema_id(value: Any) -> bool:
-    """Whether the header's value is one of Confluent's: other values are no sign."""
+    """Whether the header's value has Confluent's form; other values are not a sign."""
     return (len(value), bytes(value[:1])) in ((5, _ID), (17, _GUID))
 
 
 class UnknownIds:
-    """Counts ids that the registry does not have: bare Avro that begins with 0x00 shows a new one in each message.
+    """Counts ids that the registry does not have: bare Avro that begins with 0x00 has a new id in each message.
 
-    After 16 of one topic within ``seconds``, such messages are tried without a header first, and ids are asked for
-    only if that fails.
+    After 16 such ids of one topic within ``seconds``, messages with unknown ids are tried without a header first, and
+    ids are asked for only if that fails.
     """
 
     def __init__(self, seconds: float) -> None:

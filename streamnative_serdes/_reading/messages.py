@@ -26,7 +26,7 @@ class Received(NamedTuple):
 
     Args:
         raw: the message as it was received.
-        key: of a topic whose keys have a schema, as bytes; None if it has none, or if only the value was given.
+        key: the key as bytes, if the topic's keys have a schema; None without a key, or if only the value was given.
         version: the schema version in Pulsar's metadata, or None.
         bare: whether only the value was given, as bytes.
     """
@@ -38,7 +38,7 @@ class Received(NamedTuple):
 
     @property
     def topic(self) -> Any:
-        """As in ``raw``. What reads messages refuses None."""
+        """The topic of ``raw``. Readers of messages refuse None."""
         return self.raw.topic
 
 
@@ -48,10 +48,10 @@ def received(message: Any, topic: str | None) -> Received:
     Args:
         message: a message's value as bytes, or None, or a message of confluent-kafka, kafka-python, aiokafka or
             pulsar-client.
-        topic: the message's topic; None takes its own.
+        topic: the message's topic; None takes the topic that the message names.
 
     Raises:
-        DecodeError: it is something else.
+        DecodeError: ``message`` is something else.
     """
     if message is None or isinstance(message, _BYTES):
         return Received(RawMessage(message, topic), bare=True)
@@ -70,7 +70,7 @@ def refuse_error(message: Any, topic: str | None) -> None:
     """Refuse an error that the client reports in a message's place.
 
     Raises:
-        DecodeError: it is one.
+        DecodeError: the message is such an error.
     """
     error = getattr(message, "error", None)
     fault = error() if callable(error) else None
@@ -101,7 +101,7 @@ _VERSION_BYTES: Final = 8  # Pulsar before 2.4 wrote 64 bytes, and these are the
 
 
 class PulsarMessage(Protocol):
-    """What is used of ``pulsar.Message``, and of the compiled message inside it."""
+    """The methods in use of ``pulsar.Message``, and of the compiled message inside it."""
 
     def data(self) -> bytes: ...
     def topic_name(self) -> str: ...
@@ -120,7 +120,7 @@ def topic_with_schemas(topic: str) -> str:
 
 
 def schema_version_of(message: PulsarMessage) -> int | None:
-    """Return the schema version in Pulsar's metadata, or None if it has no version, as for Kafka producers.
+    """Return the schema version in Pulsar's metadata, or None if the message has no version, as from Kafka producers.
 
     The client's ``schema_version()`` decodes its eight bytes as UTF-8, and so fails from version 128 on.
     """
@@ -129,7 +129,7 @@ def schema_version_of(message: PulsarMessage) -> int | None:
 
 
 def key_of(message: PulsarMessage, *, encoded: bool = False) -> bytes | None:
-    """Return the key of a message, like ``getKeyBytes()`` in Java; None if it has none or an empty one.
+    """Return the key of a message, like ``getKeyBytes()`` in Java; None if the key is missing or empty.
 
     KoP writes the key of a Kafka message twice: as base64 into ``partition_key``, and unchanged into ``ordering_key``.
     So a ``partition_key`` that is the base64 of the ``ordering_key`` is decoded, and any other is returned as it is, in
@@ -164,7 +164,7 @@ def is_tombstone(message: PulsarMessage) -> bool:
 
 
 def _bytes_of(read: Callable[[], str]) -> bytes:
-    """The bytes of what the client decodes as UTF-8; if that fails, its error has them."""
+    """The bytes that the client decodes as UTF-8; if decoding fails, the client's error has these bytes."""
     try:
         return read().encode()
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""Reading KEY_VALUE topics: what reads each half, as the reader's schemas if some were given."""
+"""Reading KEY_VALUE topics: the reader of each half, with the reader's schemas if they were given."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ ReaderOf = Callable[[str, int | None], tuple[SchemaVersion | None, float]]
 
 
 class PairReading:
-    """What a deserializer reads KEY_VALUE messages as.
+    """How a deserializer reads KEY_VALUE messages.
 
     Args:
         conf: checked options.
         schema: the reader's schemas of both halves, if they were given.
         reading: the reader's schema of the half that this deserializer reads, if it was given alone.
         binding: the schemas of topics.
-        reader: the version as which messages come out where no schema was given.
-        is_key: keys are read.
+        reader: finds the version that messages are returned as if no schema was given.
+        is_key: whether keys are read.
     """
 
     def __init__(
@@ -60,10 +60,10 @@ class PairReading:
         return reading_of(typed.schema, objects or cls, allow_null=allow_null, limits=limits)
 
     def targets(self, latest: SchemaVersion) -> tuple[SchemaVersion, SchemaVersion]:
-        """The schemas of keys and values as which batches are read: the given ones, or else the latest of the topic.
+        """The schemas that a batch's keys and values are read as: the given schemas, or else the topic's latest.
 
         Raises:
-            SchemaError: the topic's halves are of other types than the given ones.
+            SchemaError: the topic's halves are of other types than the given schemas.
         """
         return self._target(latest, "key"), self._target(latest, "value")
 
@@ -90,10 +90,10 @@ class PairReading:
         return self._given is not None
 
     def refuse_no_pair(self, known: SchemaVersion) -> None:
-        """Schemas of both halves say nothing about messages of another type.
+        """Refuse messages of another type than KEY_VALUE if schemas of both halves were given.
 
         Raises:
-            SchemaError: they were given.
+            SchemaError: schemas of both halves were given.
         """
         if self._given is not None:
             raise SchemaError(
@@ -103,19 +103,19 @@ class PairReading:
     def bound(
         self, topic: str, key: int, known: SchemaVersion, lifetime: float, options: CodecArguments, *, alone: bool
     ) -> _call_path.Bound:
-        """What reads messages that were written by ``known``.
+        """The bound reader of messages that were written by ``known``.
 
         Args:
-            topic: whose messages they are.
-            key: of the call path.
-            known: of type KEY_VALUE.
-            lifetime: of the result, in seconds.
-            options: of codecs.
+            topic: the topic of the messages.
+            key: a key of the call path.
+            known: a schema of type KEY_VALUE.
+            lifetime: the longest lifetime of the result, in seconds.
+            options: the options of codecs.
             alone: messages were written by the given schemas, whatever ``known`` says.
 
         Raises:
             ConfigError: keys are to be read, but they are part of the values.
-            SchemaError: a given schema cannot read what was written, or messages of a type cannot be read.
+            SchemaError: a given schema cannot read the written data, or messages of a type cannot be read.
         """
         halves = known.halves
         assert halves is not None
@@ -143,7 +143,7 @@ class PairReading:
     def _half(
         self, topic: str, known: SchemaVersion, name: str, options: CodecArguments, *, alone: bool
     ) -> tuple[_call_path.Half, float]:
-        """What reads one half, and for how many seconds that holds."""
+        """The reader of one half, and its lifetime in seconds."""
         half, reading = _half_of(known, name), self._readings[name]
         if half.avro is None:
             self._refuse_other_type(half, name, reading)
@@ -179,7 +179,7 @@ class PairReading:
 
 
 def inline_keys(topic: str) -> ConfigError:
-    """The error of reading keys where they are part of the values."""
+    """The error of reading keys of a topic whose keys are part of the values."""
     return ConfigError(
         "the topic's keys are part of its values: its encoding is INLINE",
         topic=topic,

@@ -1,4 +1,4 @@
-"""The read policy: which schema reads a topic's messages, and what is tried when one cannot be read."""
+"""The read policy: the choice of the schema that reads a topic's messages, and further attempts after a failure."""
 
 from __future__ import annotations
 
@@ -45,23 +45,23 @@ if TYPE_CHECKING:
 
 NOTHING: Final = object()
 AMBIGUOUS = -1  # in the place of a version
-_FAILED, _FAILED_FOR_KEY = -1, -2  # the same, of what bind() gives where there is nothing to read by
+_FAILED, _FAILED_FOR_KEY = -1, -2  # the same, for the result of bind() if no schema can be found
 _MAX_WARNED = 10_000  # (topic, version) pairs that are remembered as warned about
 
 
 class ReadPolicy:
-    """Which schema reads a topic's messages; for one deserializer, configured once.
+    """The choice of the schema that reads a topic's messages, for one deserializer; configured once.
 
-    ``_call_path`` asks it on a miss (:meth:`bind`) and after a failure (:meth:`recover`); batches ask :meth:`known`.
+    ``_call_path`` calls :meth:`bind` on a miss and :meth:`recover` after a failure; batches call :meth:`known`.
 
     Args:
         conf: checked options.
-        given: what the deserializer was given: the reader's schema, and ``from_dict``.
+        given: the constructor's arguments: the reader's schema, and ``from_dict``.
 
     Raises:
         ConfigError: ``value.type`` with ``from_dict`` or with another class as schema, or a ``reader.schema.policy``
             that contradicts the schema.
-        SchemaError: no valid schema.
+        SchemaError: the schema is not valid.
     """
 
     def __init__(self, conf: dict[str, Any], given: ConstructorArguments) -> None:
@@ -98,9 +98,9 @@ class ReadPolicy:
     def bind(
         self, serdes: _call_path.Deserializer, topic: str, key: int, ctx: SerializationContext | None
     ) -> _call_path.Bound:
-        """What reads messages under ``key``; without a codec where the registry does not know its version.
+        """The bound reader of messages under ``key``; without a codec if the registry does not know its version.
 
-        For messages of KEY_VALUE topics there is a pair instead of a codec: it reads a value, or both halves.
+        Messages of KEY_VALUE topics get a pair in place of the codec: the pair reads a value, or both halves.
         """
         refuse_no_topic(self.binding, topic, DecodeError)
         self.binding.attach(serdes)
@@ -114,7 +114,7 @@ class ReadPolicy:
             return self.evolution.withholding(topic, key, _FAILED_FOR_KEY if for_key else _FAILED)
 
     def bound(self, topic: str, key: int, *, for_key: bool = False) -> _call_path.Bound:
-        """As :meth:`bind`, whatever this deserializer has seen."""
+        """As :meth:`bind`, regardless of the versions that this deserializer has seen."""
         if is_sign(key):
             return self._bind_sign(topic, key)
         known, lifetime = self.known(topic, key)
@@ -132,16 +132,16 @@ class ReadPolicy:
         return self.bound_to(topic, key, known.version, codec, min(lifetime, holds))
 
     def codec_options(self, key: int) -> config.CodecArguments:
-        """Options of the codec that reads messages under ``key``: without a header, they are read as a whole."""
+        """The options of the codec for messages under ``key``; messages without a header are read as a whole."""
         return self._options if key >= 0 else self._of_whole
 
     def bound_to(
         self, topic: str, key: int, version: int, codec: Codec | None, lifetime: float = math.inf
     ) -> _call_path.Bound:
-        """What reads messages by ``codec``; a subclass may make something else of the data.
+        """The bound reader of messages by ``codec``; a subclass may convert the data further.
 
-        Where bare keys are read too it is a pair, which the call path never takes for a key's. It needs none where it
-        looks for signs first.
+        If bare keys are read too, the reader has a pair, which the call path never uses for keys. No pair is needed if
+        the call path looks for signs first.
         """
         if codec is None or not self._keys_beside or (self.signs.in_use and key < 0):
             return _call_path.Bound(topic, key, version, None, codec, lifetime)
@@ -149,7 +149,7 @@ class ReadPolicy:
         return _call_path.Bound(topic, key, version, None, None, lifetime, pair)
 
     def _bind_sign(self, topic: str, key: int) -> _call_path.Bound:
-        """What reads messages with a sign of Confluent's; without a codec if they are to be read without a header."""
+        """The bound reader of messages with a sign of Confluent's; no codec if they are read without a header."""
         try:
             known, lifetime = self.by_sign(topic, key)
             codec, holds = (None, lifetime) if known is None else self._codec(topic, key, known)
@@ -160,19 +160,19 @@ class ReadPolicy:
         return self.bound_to(topic, key, 0, codec, min(lifetime, holds))
 
     def known(self, topic: str, key: int, there: frozenset[int] | None = None) -> tuple[SchemaVersion | None, float]:
-        """The schema that wrote messages under ``key``, and for how many seconds that holds.
+        """The schema that wrote messages under ``key``, and for how many seconds the answer holds.
 
-        None where the registry has no such version or id, and another schema may be tried in its place.
+        The schema is None if the registry has no such version or id, and another schema may be tried in its place.
 
         Args:
-            topic: whose messages they are.
-            key: one of the call path's keys.
-            there: all versions of the topic, where they are known: no others are asked for.
+            topic: the topic of the messages.
+            key: a key of the call path.
+            there: all versions of the topic, if they are known: the registry is asked for no others.
 
         Raises:
             DecodeError: messages without a header are not to be read.
-            SchemaNotFoundError: there is no such version, or no schema, and no other is to be tried.
-            SchemaError: it is not of type AVRO, or no valid schema.
+            SchemaNotFoundError: the version or the schema does not exist, and no other schema is to be tried.
+            SchemaError: the schema is not of type AVRO, or not valid.
             SchemaRegistryError: the registry cannot be asked.
         """
         if is_sign(key):
@@ -205,7 +205,7 @@ class ReadPolicy:
     def by_sign(self, topic: str, key: int, *, anyway: bool = False) -> tuple[SchemaVersion | None, float]:
         """As :meth:`known`, for a schema of the second registry, whose ids never change their meaning.
 
-        ``anyway``: ask for it, even if too many ids of this topic are unknown.
+        ``anyway``: ask for the schema, even if too many ids of this topic are unknown.
         """
         assert self.confluent is not None
         which = self.signs.schema_of(key)
@@ -225,7 +225,7 @@ class ReadPolicy:
             return None, self.confluent.missing_seconds(which)
 
     def _codec(self, topic: str, key: int, known: SchemaVersion) -> tuple[Codec, float]:
-        """What reads messages under ``key``, as the reader's schema if there is one, and for how many seconds."""
+        """The codec for messages under ``key``, with the reader's schema if any, and its lifetime in seconds."""
         target = None if self.reading is None else self.reading.of(known.schema)
         reader, shapes = (None, None) if target is None else (target.schema, target.shapes)
         if reader is not None and reader.fault is not None and not reader.same_as(known.schema):
@@ -244,7 +244,7 @@ class ReadPolicy:
             raise
 
     def competing(self, topic: str, key: int) -> _call_path.Bound:
-        """What else may read messages that were read otherwise; without a codec if that cannot be told now."""
+        """A second reader, for messages that another reader has read; without a codec if its schema is unknown now."""
         lifetime: float = self.conf["cache.missing.ttl.sec"]
         try:
             known, holds = self.known(topic, key)
@@ -265,16 +265,16 @@ class ReadPolicy:
         sign: int | None,
         error: DecodeError | None,
     ) -> Any:
-        """The datum of a message that ``bound`` does not read.
+        """The datum of a message that ``bound`` cannot read.
 
         Args:
-            serdes: which reads it.
-            bound: what was tried; without a codec, if the registry does not know the version.
+            serdes: the deserializer that reads the message.
+            bound: the reader that was tried; without a codec, if the registry does not know the version.
             data: the whole message.
-            in_header: the version in its header, if it has one.
+            in_header: the version in the message's header, if the message has a header.
             caller: the version that the caller of ``deserialize`` gave, if any.
-            sign: the key of the sign of Confluent's framing that it shows, or None.
-            error: why it cannot be read; None where the version is unknown.
+            sign: the key of the sign of Confluent's framing that the message shows, or None.
+            error: the error of ``bound``; None if the version is unknown.
         """
         if error is None and self.evolution.withheld(bound):
             try:
@@ -296,13 +296,13 @@ class ReadPolicy:
         return self._retry_with_fresh_schema(serdes, bound, data, in_header, error)
 
     def _read(self, serdes: _call_path.Deserializer, bound: _call_path.Bound, data: Any, offset: int) -> Any:
-        """The datum by ``bound``; from then on its version counts as seen."""
+        """The datum, read by ``bound``, whose version counts as seen from then on."""
         datum = _call_path.read_by(bound, data, offset)
         self.evolution.note(serdes, bound)
         return datum
 
     def _look_up(self, serdes: _call_path.Deserializer, topic: str, key: int) -> _call_path.Bound:
-        """What reads messages under ``key``, also if none of its version has been read so far."""
+        """The bound reader of messages under ``key``, even if no message of its version has been read so far."""
         bound = _call_path.look_up(serdes, topic, key)
         return self.bound(topic, key) if self.evolution.withheld(bound) else bound
 
@@ -315,7 +315,7 @@ class ReadPolicy:
         sign: int | None,
         error: DecodeError | None,
     ) -> Any:
-        """The datum of a message without our header, by its other reading if it has one, or by news of its topic."""
+        """The datum of a message without our header, by its other framing, if any, or by newly fetched schemas."""
         if sign is None or not self.signs.headerless:
             if error is None:
                 raise self.explained(self._why_not(bound), bound, data, None)
@@ -336,9 +336,9 @@ class ReadPolicy:
     def _read_by_latest_pair(
         self, serdes: _call_path.Deserializer, bound: _call_path.Bound, data: Any, error: DecodeError
     ) -> Any:
-        """The datum of a message without a header: given schemas that do not read it alone may read it from the latest.
+        """The datum of a message without a header that ``bound`` cannot read: by the latest pair or newer schemas.
 
-        Else by news of its topic.
+        A given pair of schemas that cannot read the message alone may read it as data of the topic's latest pair.
         """
         if self.pairs.alone and self.falls_back and bound.key == _call_path.LATEST:
             known, _ = self.known(bound.topic, bound.key)
@@ -353,7 +353,7 @@ class ReadPolicy:
     def _read_otherwise(
         self, serdes: _call_path.Deserializer, bound: _call_path.Bound, data: Any, key: int, error: DecodeError | None
     ) -> Any:
-        """The datum of a message that ``bound`` did not read, by ``key``."""
+        """The datum of a message that ``bound`` did not read, by the reader of ``key``."""
         other = self._look_up(serdes, bound.topic, key)
         if other.missing:
             late = self._late(other)
@@ -373,7 +373,7 @@ class ReadPolicy:
         return _call_path.read_by(late, data, by_key(bound.key).offset)
 
     def _late(self, bound: _call_path.Bound) -> _call_path.Bound | None:
-        """Look up an id that was put off, since too many ids of its topic are unknown."""
+        """Look up an id that was not looked up before, since too many ids of its topic are unknown."""
         if not bound.missing or not is_sign(bound.key):
             return None
         try:
@@ -389,7 +389,7 @@ class ReadPolicy:
         return SchemaNotFoundError(f"the second registry does not have {which}", topic=topic, status=404)
 
     def _why_not(self, bound: _call_path.Bound) -> SerdesError:
-        """Why there is no codec to read a message with."""
+        """The error that says why there is no codec for a message."""
         if not is_sign(bound.key):
             try:
                 self.bound(bound.topic, bound.key, for_key=bound.version == _FAILED_FOR_KEY)
@@ -445,7 +445,7 @@ class ReadPolicy:
         in_header: int | None,
         error: DecodeError,
     ) -> Any:
-        """The topic may have been recreated, or have a newer schema than the latest known one."""
+        """The datum by newly fetched schemas: the topic may have been recreated, or have a new latest schema."""
         self.binding.doubt(bound.topic)
         # What is known now counts, whichever thread has found it out: another may have looked a moment ago.
         news = self.bound(bound.topic, bound.key, for_key=self.is_key)
@@ -461,14 +461,14 @@ class ReadPolicy:
         raise self.explained(error.at(topic=bound.topic, **where), bound, data, in_header)
 
     def explained(self, error: SerdesError, bound: _call_path.Bound, data: Any, in_header: int | None) -> SerdesError:
-        """Add what the bytes look like to the error of a message that ``bound`` did not read."""
+        """The error of a message that ``bound`` did not read, with a hint at the format that the bytes look like."""
         if bound.pair is not None and bound.pair.key is not None:  # it begins with a length, and looks like anything
             return error
         no_prefix = self.signs.prefix or (bound.pair is not None and not self._keys_beside)
         return with_hint(error, data, in_header, confluent=no_prefix)
 
     def _as_written(self, bound: _call_path.Bound, data: Any) -> Any:
-        """The datum of a message that cannot be converted to the reader's schema; NOTHING if that is not the reason."""
+        """The datum as it was written, if only the conversion to the reader's schema has failed; otherwise NOTHING."""
         options = self.codec_options(bound.key)
         try:
             known, _ = self.known(bound.topic, bound.key)
@@ -513,11 +513,11 @@ class ReadPolicy:
         )
 
     def context(self, topic: str, headers: Any) -> SerializationContext:
-        """What ``from_dict`` is called with."""
+        """The context that ``from_dict`` gets."""
         return SerializationContext(topic, MessageField.KEY if self.is_key else MessageField.VALUE, headers)
 
     def has_keys(self, topic: str) -> bool:
-        """Whether keys are read by :meth:`for_keys`: those of KEY_VALUE topics are, and of all that the options allow.
+        """Whether :meth:`for_keys` reads the keys: if the topic is of type KEY_VALUE, or if options allow all topics.
 
         Raises:
             SchemaRegistryError: the registry cannot be asked.
@@ -526,7 +526,7 @@ class ReadPolicy:
         return self._keys_beside or self.signs.prefix or self.signs.header or self.has_pairs(topic)
 
     def has_pairs(self, topic: str) -> bool:
-        """Whether the topic is of type KEY_VALUE, as far as this deserializer goes.
+        """Whether the topic is of type KEY_VALUE; always true if the deserializer was given schemas of both halves.
 
         Raises:
             SchemaRegistryError: the registry cannot be asked.
@@ -534,7 +534,7 @@ class ReadPolicy:
         return self.pairs.alone or self.binding.type_of(topic) == "KEY_VALUE"
 
     def for_keys(self) -> _call_path.Deserializer:
-        """What reads keys where a context asks for it: as the same pair, by key.schema, or as the topic's keys are."""
+        """The deserializer for keys, if a context asks for keys: by the same pair, key.schema, or the topic's pair."""
         schema = self._given.schema if self.pairs.alone else None
         serdes = _call_path.Deserializer()
         chosen = self.conf["reader.schema.policy"]
@@ -547,7 +547,7 @@ class ReadPolicy:
 
 
 def _no_reader(_topic: str, _version: int | None) -> tuple[None, float]:
-    """As ReaderSchemaPolicy.reader, for messages that come out as they were written."""
+    """As ReaderSchemaPolicy.reader, for messages that are returned as they were written."""
     return None, math.inf
 
 

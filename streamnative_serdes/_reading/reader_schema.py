@@ -1,14 +1,14 @@
-"""The schema that messages come out as: the policy for the reader's schema, and the highest version that was read.
+"""The schema that messages are returned as: the policy for the reader's schema, and the highest version that was read.
 
-The policy latest.seen remembers the highest version of each topic. A version counts once a message of it has been
-read, so that a damaged header changes nothing. From then on no message that is begun comes out as a lower version.
-What was bound before would still read it so; hence two steps: the version is marked, all that is bound is dropped,
-and only then the mark is settled. Until then each thread that reads a message of this version takes both steps
-itself, so no thread returns one while another can still use what was bound before.
+The policy latest.seen remembers the highest version of each topic. A version counts once a message of that version
+has been read, so a damaged header changes nothing. From then on, no later message is returned as a lower version.
+Readers that were bound before would still return the lower version; hence two steps: the version is marked, all bound
+readers are dropped, and only then the mark is settled. Until then, each thread that reads a message of this version
+takes both steps itself, so no thread returns such a message while another thread can still use an earlier reader.
 
-The columns of a batch are those of one version, which has to be known before its first row is read. So a batch is
-read as the highest version that was seen before, and again from its beginning if it turns out to hold a higher one. A
-version of which no message can be read does not count: then the batch is read once more, without it.
+The columns of a batch are those of one version, which has to be known before the first row is read. So a batch is read
+as the highest version that was seen before, and again from its beginning if it holds a higher version. A version of
+which no message can be read does not count: the batch is then read once more, without this version.
 
 | reader.schema.policy | objects                                    | columns                                       |
 |----------------------|--------------------------------------------|-----------------------------------------------|
@@ -18,8 +18,8 @@ version of which no message can be read does not count: then the batch is read o
 | fixed                | the schema that the deserializer was given | the same                                      |
 | not given            | fixed if there is a schema, else writer    | fixed if there is a schema, else latest       |
 
-``use.latest.version`` is ``latest``, unless there is a schema. The version in a message's header is the one that
-counts; a message without one counts as the version that reads it.
+``use.latest.version`` is ``latest``, unless there is a schema. A message counts with the version in its header; a
+message without a header counts with the version that reads it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Mark(NamedTuple):
     Args:
         path: the topic's full name.
         info: the highest version of which a message was read; None if the topic was recreated since.
-        settled: whether nothing that was bound before is in use any more.
+        settled: whether no reader that was bound before is in use any more.
     """
 
     path: str
@@ -65,10 +65,12 @@ class Mark(NamedTuple):
 
 
 class Seen:
-    """Threads share it. No topic is ever dropped: its messages would go back to a lower version.
+    """The highest version of each topic that was read; threads share this object.
+
+    No topic is ever dropped: its messages would go back to a lower version.
 
     Args:
-        binding: tells whether a topic is still the one that was read.
+        binding: tells whether a topic was recreated since it was read.
         limits: how large a schema may be.
         unversioned: messages of another registry are read too, and may be bound before any version was read.
     """
@@ -79,16 +81,16 @@ class Seen:
         self._suffix = ""  # of paths
 
     def of_keys(self) -> Seen:
-        """What is seen of the keys of KEY_VALUE topics; it is kept, and pickled, beside what is seen of values."""
+        """The versions seen of the keys of KEY_VALUE topics, which are kept, and pickled, beside those of values."""
         found = copy(self)
         found._suffix = _KEYS  # noqa: SLF001 - of the same class
         return found
 
     def highest(self, topic: str) -> SchemaVersion | None:
-        """The highest version that was read; None if none was, or if the topic was recreated since.
+        """The highest version that was read; None if no version was read, or if the topic was recreated since.
 
         Raises:
-            SchemaRegistryError: the registry has to be asked whether it is the same topic, and cannot be.
+            SchemaRegistryError: the registry has to be asked whether the topic is the same, and cannot be asked.
         """
         mark = self._marks.get(self._path(topic))
         if mark is None or mark.info is None:
@@ -100,7 +102,7 @@ class Seen:
         return known
 
     def _still(self, topic: str, info: SchemaInfo) -> SchemaVersion | None:
-        """The version as the topic has it now; None if that is another one, so the topic was recreated."""
+        """The schema of this version as the topic has it now; None if it differs, so the topic was recreated."""
         try:
             known = self._binding.version(topic, info.version)
         except (SchemaNotFoundError, SchemaError):
@@ -109,12 +111,12 @@ class Seen:
         return known if len(times) < 2 and known.agrees(info, self._limits) else None
 
     def awaits(self, topic: str, version: int) -> bool:
-        """Whether a message of this version has to be read before what reads it may be kept."""
+        """Whether a message of this version has to be read before its reader may be kept."""
         mark = self._marks.get(self._path(topic))
         return mark is None or version > mark.version or (version == mark.version and not mark.settled)
 
     def advance(self, user: User, topic: str, known: SchemaVersion) -> None:
-        """A message was read, or columns were returned, by this version; ``user`` drops what was bound before."""
+        """Note that a message was read, or columns were returned, by this version; ``user`` drops earlier readers."""
         path = self._path(topic)
 
         def step(now: Mark | None) -> Mark:
@@ -148,15 +150,15 @@ class Seen:
 
 
 class ReadAgainError(Exception):
-    """The batch has to be read again: what it is read as has changed. Never reaches a user."""
+    """The batch has to be read again, since its target version has changed. Never reaches a user."""
 
 
 class Target:
-    """Of one batch.
+    """The version that one batch is read as.
 
     Args:
-        seen: what was read before.
-        topic: the batch's.
+        seen: the versions that were read before.
+        topic: the topic of the batch.
     """
 
     def __init__(self, seen: Seen, topic: str) -> None:
@@ -165,12 +167,12 @@ class Target:
         self.begin()
 
     def begin(self) -> None:
-        """Begin with what was seen before, again if the topic was recreated meanwhile."""
+        """Begin with the highest version seen before; begin again if the topic was recreated meanwhile."""
         self.known = self._seen.highest(self._topic)
         self.claimed = False  # by messages of the batch, of which one has to be readable
 
     def takes(self, known: SchemaVersion) -> bool:
-        """Whether messages of this version are converted to the target; False if none of them could be read.
+        """Whether messages of this version are converted to the target; False if no such message could be read.
 
         Raises:
             ReadAgainError: the version is higher than the target, and is the target now.
@@ -187,26 +189,26 @@ class Target:
         return known not in self._unreadable and (self.known is None or self.known.version < known.version)
 
     def refuse(self) -> None:
-        """None of the target's own messages could be read, so it does not count."""
+        """Drop the target, which does not count: no message of its own version could be read."""
         assert self.known is not None
         self._unreadable.add(self.known)
         self.begin()
 
     def fall_back(self, latest: SchemaVersion) -> None:
-        """No message has a version: the target is the topic's latest."""
+        """Take the topic's latest version as the target, since no message has a version."""
         self.known, self.claimed = latest, False
 
     def count(self, user: User) -> None:
-        """The batch was read: its version counts as seen from now on."""
+        """Note that the batch was read: its version counts as seen from now on."""
         if self.known is not None and self._seen.awaits(self._topic, self.known.version):
             self._seen.advance(user, self._topic, self.known)
 
 
-_WITHHELD: Final = b""  # the header of what withholding() gives; no other Bound for reading has one
+_WITHHELD: Final = b""  # the header of the result of withholding(); no other Bound for reading has one
 
 
 class ReaderSchemaPolicy:
-    """The policy of one deserializer.
+    """The policy of one deserializer for the reader's schema.
 
     Args:
         conf: checked options.
@@ -229,7 +231,7 @@ class ReaderSchemaPolicy:
         self.seen = Seen(binding, limits, unversioned=unversioned) if given == LATEST_SEEN else None
 
     def of_columns(self) -> Seen | None:
-        """What columns go by with ``latest.seen``; None with another policy.
+        """The versions seen, which decide the columns with ``latest.seen``; None with another policy.
 
         Raises:
             ConfigError: the policy is ``writer``.
@@ -242,13 +244,13 @@ class ReaderSchemaPolicy:
         return self.seen
 
     def reader(self, topic: str, version: int | None) -> tuple[SchemaVersion | None, float]:
-        """The version of the topic as which messages come out if no schema was given, and for how many seconds.
+        """The version that messages are returned as if no schema was given, and for how many seconds that holds.
 
-        None: as they were written.
+        The version is None if messages are returned as they were written.
 
         Args:
-            topic: whose messages they are.
-            version: the one that they were written with; None if their schema is of another registry.
+            topic: the topic of the messages.
+            version: the version that wrote the messages; None if their schema is of another registry.
 
         Raises:
             SchemaRegistryError: the registry has to be asked, and refuses or cannot answer.
@@ -261,10 +263,10 @@ class ReaderSchemaPolicy:
         older = highest is not None and (version is None or version < highest.version)
         return (highest if older else None), math.inf
 
-    # A version counts as seen once a message of it has been read: until then nothing that reads it is kept
+    # A version counts as seen once a message of it has been read: until then no reader of it is kept
 
     def admitted(self, bound: _call_path.Bound) -> _call_path.Bound:
-        """``bound``, or one that reads nothing and holds for no time: then the policy is asked to read the message."""
+        """``bound``, or a Bound that reads nothing and expires at once, so that the policy reads the message."""
         if bound.missing or not self._awaits(bound):
             return bound
         return self.withholding(bound.topic, bound.key, bound.version)
@@ -274,11 +276,11 @@ class ReaderSchemaPolicy:
         return _call_path.Bound(topic, key, version, _WITHHELD, None, 0.0)
 
     def withheld(self, bound: _call_path.Bound) -> bool:
-        """Whether ``bound`` is what :meth:`withholding` gives."""
+        """Whether ``bound`` was made by :meth:`withholding`."""
         return bound.header is not None
 
     def note(self, serdes: _call_path.Deserializer, bound: _call_path.Bound) -> None:
-        """A message was read by ``bound``, which may be the first of its version."""
+        """Note that ``bound`` has read a message, which may be the first message of its version."""
         if self.seen is None or not self._awaits(bound):
             return
         with suppress(SchemaNotFoundError):  # the topic was recreated a moment ago

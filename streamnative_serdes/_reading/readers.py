@@ -1,4 +1,4 @@
-"""What reads the messages of a schema of any type, as it was written: a function from bytes to data."""
+"""Readers of the messages of a schema of any type, as they were written: functions from bytes to data."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ UNREAD_KEY: Final = _UnreadKey()
 
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """Makes what reads messages, by the options of one deserializer.
+    """Makes readers of messages, by the options of one deserializer.
 
     Args:
         framed: options of codecs for messages with a header.
@@ -51,7 +51,7 @@ class Readers:
 
     @classmethod
     def by(cls, conf: Mapping[str, Any]) -> Self:
-        """By checked options."""
+        """The readers by checked options."""
         whole = config.codec_arguments({**conf, "ignore.trailing.bytes": False})
         return cls(config.codec_arguments(conf), whole, config.schema_limits(conf))
 
@@ -60,7 +60,7 @@ class Readers:
         return known.format(self.whole, self.limits)
 
     def of(self, known: SchemaVersion, *, whole: bool) -> Read:
-        """What reads values, or, with the encoding INLINE, keys and values.
+        """The reader of values, or, with the encoding INLINE, of keys and values.
 
         Raises:
             SchemaError: messages of this type cannot be read, or the schema is not valid.

@@ -22,8 +22,8 @@ Part: TypeAlias = Literal["key", "value"]
 class TopicSchema:
     """One version of a topic's schema, of any of Pulsar's types. It reads the messages that were written by it.
 
-    :class:`KafkaAutoConsumeDeserializer` makes them. A schema never changes, so threads may share it. It pickles; the
-    copy reads messages, and does not ask the registry for other versions.
+    :class:`KafkaAutoConsumeDeserializer` makes such objects. They never change, so threads may share them. They can be
+    pickled; a copy reads messages, and does not ask the registry for other versions.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class TopicSchema:
 
     @property
     def info(self) -> SchemaInfo:
-        """What the registry holds: type, version, text, time of registration and properties."""
+        """The registry's entry: type, version, text, time of registration and properties."""
         return self._known.info
 
     @cached_property
@@ -113,7 +113,7 @@ class TopicSchema:
 
         Raises:
             SchemaNotFoundError: the topic has no such version.
-            SchemaError: it is not valid.
+            SchemaError: the schema is not valid.
             SchemaRegistryError: the registry cannot be asked.
             ConfigError: this is a copy from a pickle, or ``version`` is not an int.
         """
@@ -127,7 +127,7 @@ class TopicSchema:
         return TopicSchema(self._binding.version(self.topic, version), self._readers, self._binding, self._part)
 
     def decode(self, data: bytes | None, key: Any = UNREAD_KEY) -> Any:
-        """Return what a message that was written by this version holds; None for None.
+        """Return the data of a message that was written by this version; None for None.
 
         Args:
             data: the message's value, with or without the header of this version.
@@ -156,7 +156,7 @@ class TopicSchema:
                 raise error from None
 
     def reader(self, *, whole: bool) -> Read:
-        """What reads values, or, with the encoding INLINE, keys and values; always the same function.
+        """The reader of values, or, with the encoding INLINE, of keys and values; always the same function.
 
         ``whole``: every byte has to be used; without it, the options decide.
 
@@ -167,11 +167,11 @@ class TopicSchema:
         return found or self._reads.setdefault(whole, self._readers.of(self._known, whole=whole))
 
     def with_key(self, found: Any, key: Any) -> Any:
-        """Return what a message holds, including its key if that has a schema: KEY_VALUE with encoding SEPARATED.
+        """Return the data of a message, with its key if keys have a schema: KEY_VALUE with encoding SEPARATED.
 
         Args:
-            found: what its value holds.
-            key: as bytes, or None.
+            found: the data of the message's value.
+            key: the message's key as bytes, or None.
 
         Raises:
             DecodeError: the key does not fit its schema.

@@ -1,4 +1,4 @@
-"""How batches of topics of other types than AVRO are read: the rules that only they have."""
+"""How batches of topics of other types than AVRO are read: the rules for these types only."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class PairReader:
 
     Args:
         given: the batch.
-        columns: of both halves.
-        target: of the policy latest.seen.
+        columns: the columns of both halves.
+        target: the target version of the policy latest.seen; None with another policy.
     """
 
     def __init__(self, given: BatchMessages, columns: TypedColumns, target: Target | None) -> None:
@@ -49,7 +49,7 @@ class PairReader:
         """As :meth:`BatchReader.find`.
 
         Raises:
-            ConfigError: the keys are needed, and not there.
+            ConfigError: the messages' keys are needed, and were not passed.
         """
         found = self._by_version.find(key)
         encoding = self._encoding(key)
@@ -69,7 +69,7 @@ class PairReader:
         return (alone, *(way for way in found if way[0] is not None)) if isinstance(found, tuple) else (alone,)
 
     def _encoding(self, key: int) -> str | None:
-        """How messages of this key are stored; None if there is no such pair."""
+        """How both halves of messages under this key are stored; None if the schema is not a pair."""
         policy, topic = self._given.wanted.policy, self._given.wanted.topic
         with suppress(*ITS_OWN_FAULT):
             known = policy.known(topic, key)[0] or policy.known(topic, _call_path.LATEST)[0]
@@ -108,7 +108,7 @@ class OneTypeReader:
 def reader_of(
     given: BatchMessages, columns: AnyColumns, target: Target | None
 ) -> BatchReader | PairReader | OneTypeReader:
-    """What finds out how the messages of a batch are read into ``columns``."""
+    """The reader that finds out how the messages of a batch are read into ``columns``."""
     from streamnative_serdes.arrow import Columns  # pyarrow is not needed otherwise
 
     if isinstance(columns, Columns):
