@@ -1,7 +1,7 @@
 """Writing topics of any type: by a schema with its type, or by the topic's own.
 
-It is the write policy of KafkaAvroSerializer, which this one asks for AVRO and KEY_VALUE. Messages of all other types
-are their data alone, without a header.
+For AVRO and KEY_VALUE, the policy is the write policy of KafkaAvroSerializer. Messages of all other types are their
+data alone, without a header.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _MAX_CLASSES: Final = 1_000  # whose codecs one serializer keeps
 
 
 class AnyTypeWritePolicy(WritePolicy):
-    """Which schema an object is written by; for one KafkaPulsarSerializer.
+    """The choice of the schema that an object is written by, for one KafkaPulsarSerializer.
 
     Args:
         conf: checked options.
-        given: a TypedSchema or what stands for one, a KeyValueSchema, or None.
+        given: a TypedSchema or its equivalent, a KeyValueSchema, or None.
 
     Raises:
-        SchemaError: no valid schema.
+        SchemaError: the schema is not valid.
         ConfigError: a library that the type needs is not installed.
     """
 
@@ -58,13 +58,13 @@ class AnyTypeWritePolicy(WritePolicy):
             )
 
     def by_topic(self) -> bool:
-        """Whether to write by a schema of the topic: if no other was given, or if the options say so."""
+        """Whether to write by a schema of the topic: if no schema was given, or if the options say so."""
         return self._without or super().by_topic()
 
     def bind(
         self, serdes: _call_path.Serializer, topic: str, key: type | None, ctx: SerializationContext | None
     ) -> _call_path.Bound:
-        """What to write ``topic`` with; ``key`` is the type of the object, or None where none is at hand yet."""
+        """The bound writer of ``topic``; ``key`` is the type of the object, or None if no object is known yet."""
         if self._own is None or self.by_topic():
             return super().bind(serdes, topic, key, ctx)
         refuse_no_topic(self.binding, topic, EncodeError)
@@ -78,7 +78,7 @@ class AnyTypeWritePolicy(WritePolicy):
         return self._bare(topic, key, version, self._half_for(self._own, key), math.inf)
 
     def _half_for(self, own: SchemaVersion, key: type | None) -> _call_path.Half:
-        """What writes objects of this class by the serializer's own schema."""
+        """The writer of objects of this class by the serializer's own schema."""
         if key is None or own.type != "JSON" or not is_model(key):
             return self._half
         found = self._halves.get(key)
@@ -89,7 +89,7 @@ class AnyTypeWritePolicy(WritePolicy):
         return found
 
     def _refuse_schema(self, topic: str) -> None:
-        """Messages of a topic without a schema are bytes, and registering that would give it one."""
+        """Refuse a topic with a schema: BYTES is for topics without a schema, and is never registered."""
         try:
             known, _ = self.binding.latest(topic)
         except SchemaNotFoundError:
@@ -103,7 +103,7 @@ class AnyTypeWritePolicy(WritePolicy):
             )
 
     def bind_topics(self, topic: str, key: type | None, known: SchemaVersion, lifetime: float) -> _call_path.Bound:
-        """What to write with by a schema of the topic."""
+        """The bound writer by a schema of the topic."""
         if known.avro is not None:
             return super().bind_topics(topic, key, known, lifetime)
         return self._bare(topic, key, known.version, half_of(known, self.conf, key), lifetime)

@@ -50,7 +50,7 @@ def write_batch(
 
 
 class BatchWriter(NamedTuple):
-    """What writes batches of a topic, what each of its values begins with, and the version of its schema."""
+    """The writer of a topic's batches, the first bytes of each value, and the version of the topic's schema."""
 
     writer: ColumnWriter | TypedColumnWriter
     prefix: bytes
@@ -58,7 +58,7 @@ class BatchWriter(NamedTuple):
 
 
 def _bound(serdes: _call_path.Serializer, policy: WritePolicy, topic: str, make: type[ColumnWriter]) -> BatchWriter:
-    """What writes the topic; what wrote the batch before, if nothing about the topic has changed."""
+    """The writer of the topic: that of the batch before if nothing about the topic has changed, else a new writer."""
     policy.binding.attach(serdes)
     state = policy.binding.use(topic)
     bound = policy.batch_writers.get(topic, state)
@@ -71,7 +71,7 @@ def _bound(serdes: _call_path.Serializer, policy: WritePolicy, topic: str, make:
 
 
 def _until(policy: WritePolicy, state: TopicState) -> float:
-    """When the topic's latest schema has to be asked for again, on the monotonic clock, if it decides anything."""
+    """When the topic's latest schema has to be asked for again, on the monotonic clock; infinity if it is not used."""
     if policy.has_schema or policy.conf["use.schema.version"] is not None:
         return math.inf
     return -math.inf if state.latest is None else state.latest.until
@@ -80,7 +80,7 @@ def _until(policy: WritePolicy, state: TopicState) -> float:
 def _bound_first(
     serdes: _call_path.Serializer, policy: WritePolicy, topic: str, make: type[ColumnWriter]
 ) -> BatchWriter:
-    """What writes the topic, by its state now."""
+    """The writer of the topic by its present state."""
     other = policy.other_type(serdes, topic)
     if other is not None:
         if policy.is_key:

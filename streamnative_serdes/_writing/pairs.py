@@ -1,4 +1,4 @@
-"""Writing to KEY_VALUE topics: which pair of schemas, and what writes each half."""
+"""Writing to KEY_VALUE topics: the pair of schemas, and the writer of each half."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .typed import half_of, known_of
 
 @dataclass(frozen=True, slots=True)
 class WrittenPair:
-    """What writes the messages of a KEY_VALUE topic.
+    """The writers of the messages of a KEY_VALUE topic.
 
     Args:
         known: the pair that is registered, or to be registered.
-        key: writes keys.
-        value: writes values.
+        key: the writer of keys.
+        value: the writer of values.
     """
 
     known: SchemaVersion
@@ -57,7 +57,7 @@ def topics_pair(known: SchemaVersion, conf: dict[str, Any], cls: type | None, *,
     """The pair of schemas that a topic has; objects of ``cls`` are written too.
 
     Raises:
-        SchemaError: messages of its types cannot be written.
+        SchemaError: messages of a half's type cannot be written.
     """
     halves = known.halves
     assert halves is not None
@@ -79,11 +79,11 @@ def bound_pair(
     is_key: bool,
     lifetime: float = math.inf,
 ) -> _call_path.Bound:
-    """What writes values, or keys if ``is_key``.
+    """The bound writer of values, or of keys if ``is_key``.
 
     Raises:
         ConfigError: the topic has no keys besides its values.
-        EncodeError: ``key`` says that both halves are to be written as one, and they are separated.
+        EncodeError: ``key`` is KeyValue, for both halves in one value, but the halves are stored separately.
     """
     inline = pair.encoding == INLINE
     if is_key and inline:
@@ -101,14 +101,14 @@ def bound_pair(
 
 
 def codec_of_values(bound: _call_path.Bound) -> Codec:
-    """What writes the values of a topic that is not of type KEY_VALUE, also where keys are written beside them."""
+    """The codec of the values of a topic that is not of type KEY_VALUE, also if keys are written with the values."""
     codec = bound.codec if bound.pair is None else bound.pair.value.codec
     assert codec is not None
     return codec
 
 
 def _alone(half: _call_path.Half, this: str, other: str) -> _call_path.Half:
-    """What writes tuples, which may be data of one half; one that is not may have been meant as both halves."""
+    """The writer of tuples as data of one half, with a hint in errors if a tuple may have been meant as both halves."""
     encode = half.encode if half.codec is None else half.codec.encode
     decode = half.decode if half.codec is None else half.codec.decode
     assert encode is not None
@@ -126,7 +126,7 @@ def _alone(half: _call_path.Half, this: str, other: str) -> _call_path.Half:
 
 
 def refuse_both_halves(topic: str, version: int) -> EncodeError:
-    """Without this, a KeyValue is written as a record without any of its fields, if all of them have defaults."""
+    """The error of writing a KeyValue as one half, since a record whose fields all have defaults would take it."""
     return EncodeError(
         "expected a key or a value, got a KeyValue",
         topic=topic,

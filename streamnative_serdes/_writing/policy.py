@@ -1,4 +1,4 @@
-"""The write policy: which schema writes a topic's messages, and how that schema is found or registered."""
+"""The write policy: the choice of the schema that writes a topic's messages, and how it is found or registered."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 
 
 def schema_to_write(conf: dict[str, Any], given: object, *, is_key: bool) -> Schema | None:
-    """The schema of bare keys; None if a serializer is not to write any.
+    """The schema of bare keys; None if a serializer is not to write bare keys.
 
     Args:
         conf: checked options.
         given: the schema that the serializer was given.
-        is_key: whether it writes keys alone.
+        is_key: whether the serializer writes keys alone.
 
     Raises:
         ConfigError: ``given`` says how keys are written, too.
@@ -114,14 +114,14 @@ _MAX_CLASSES = 1_000  # whose codecs one serializer keeps
 
 
 class WritePolicy:
-    """Which schema version an object is written by; for one serializer, configured once.
+    """The choice of the schema version that an object is written by, for one serializer; configured once.
 
     Args:
         conf: checked options.
-        given: what the serializer was given.
+        given: the arguments of the serializer's constructor.
 
     Raises:
-        SchemaError: no valid schema.
+        SchemaError: the schema is not valid.
     """
 
     seen: ClassVar[None] = None  # nothing is read
@@ -130,8 +130,8 @@ class WritePolicy:
         schema, self._properties = _of_avro(given.schema)
         self.conf, self.binding, self.is_key = conf, Binding.shared(conf), given.is_key
         keys = schema_to_write(conf, schema, is_key=given.is_key)
-        self._bare_keys = keys is not None and given.is_key  # keys are all it writes, by that schema
-        self._keys_beside = keys is not None and not given.is_key  # it writes them, too
+        self._bare_keys = keys is not None and given.is_key  # the serializer writes keys only, by key.schema
+        self._keys_beside = keys is not None and not given.is_key  # the serializer writes bare keys, too
         second = config.confluent_conf(conf)
         self.confluent = None if second is None else ConfluentSchemas.shared(second)
         self.topics: set[str] = set()  # that are written in batches, or were asked for ahead of their first message
@@ -147,11 +147,11 @@ class WritePolicy:
         self._refuse_lone_key()
 
     def own_codec(self, schema: object, cls: type | None) -> Codec:
-        """What writes by the schema that the serializer was given; objects of ``cls`` too."""
+        """The codec that writes by the schema that the serializer was given; objects of ``cls`` too."""
         return codec_of(schema, cls, self.conf)
 
     def _refuse_unused_fault(self) -> None:
-        """Options say to write by a schema of the topic, so nothing would tell of a fault of the one that was given."""
+        """Refuse a given schema with a fault if the options say to write by the topic's: no call would report it."""
         fault = None if self._codec is None else self._codec.schema.fault
         if self._pair is not None:
             fault = self._pair.known.fault
@@ -159,7 +159,7 @@ class WritePolicy:
             raise fault
 
     def _refuse_lone_key(self) -> None:
-        """Registered as it is, a key's schema would become that of the topic's values."""
+        """Refuse the schema of keys alone: if it were registered, it would become the schema of the topic's values."""
         if self.confluent is not None:
             if self._pair is not None:
                 hint = "give keys a serializer of their own, with is_key=True and the key's schema"
@@ -174,13 +174,13 @@ class WritePolicy:
 
     @property
     def has_schema(self) -> bool:
-        """Whether it writes by the schema that it was given, and not by one of the topic's."""
+        """Whether the serializer writes by the schema that it was given, and not by a schema of the topic."""
         return (self._codec is not None or self._pair is not None) and not self.by_topic()
 
     def bind(
         self, serdes: _call_path.Serializer, topic: str, key: type | None, ctx: SerializationContext | None
     ) -> _call_path.Bound:
-        """What to write ``topic`` with; ``key`` is the type of the object, or None where none is at hand yet."""
+        """The bound writer of ``topic``; ``key`` is the type of the object, or None if no object is known yet."""
         refuse_no_topic(self.binding, topic, EncodeError)
         self.binding.attach(serdes)
         if self._pair is not None and not self.by_topic():
@@ -204,7 +204,7 @@ class WritePolicy:
         return self.bind_topics(topic, key, known, lifetime)
 
     def bind_topics(self, topic: str, key: type | None, known: SchemaVersion, lifetime: float) -> _call_path.Bound:
-        """What to write with by a schema of the topic, which is not of type KEY_VALUE.
+        """The bound writer by a schema of the topic, which is not of type KEY_VALUE.
 
         Raises:
             SchemaError: messages of its type cannot be written.
@@ -215,7 +215,7 @@ class WritePolicy:
     def _bind_value(
         self, topic: str, key: type | None, version: int, codec: Codec, lifetime: float = math.inf
     ) -> _call_path.Bound:
-        """What writes values. Where keys are written too it is a pair, which the call path never takes for a key's."""
+        """The bound writer of values; if keys are written too, a pair, which the call path never uses for keys."""
         prefix = header.pack(version)
         if not self._keys_beside:
             return _call_path.Bound(topic, key, version, prefix, codec, lifetime)
@@ -226,7 +226,7 @@ class WritePolicy:
         return self.binding.registered(topic, known, new=self.conf["auto.register.schemas"])
 
     def _bind_own(self, topic: str, key: type | None, codec: Codec) -> _call_path.Bound:
-        """By a schema that the serializer or the object brings: the topic's, or the value's of a KEY_VALUE topic."""
+        """The bound writer by a schema of the serializer or the object: the topic's schema, or that of its values."""
         try:
             version = self._registered(topic, SchemaVersion.of_schema(codec.schema, self._properties))
         except SchemaNotFoundError:
@@ -237,7 +237,7 @@ class WritePolicy:
         return self._bind_value(topic, key, version, codec)
 
     def _bind_own_key(self, topic: str, key: type | None, codec: Codec) -> _call_path.Bound:
-        """By a key's schema, which is never registered: a pair of the topic has it already."""
+        """The bound writer by a key's schema, which is never registered: a pair of the topic already has it."""
         known = self._with_half(topic, codec.schema)
         if known is None:
             self.binding.versions(topic)
@@ -313,7 +313,7 @@ class WritePolicy:
         return None
 
     def for_keys(self) -> _call_path.Serializer:
-        """What writes keys where a context asks for it: by the same pair or schema, by key.schema or by the topic's."""
+        """The serializer for keys, if a context asks for keys: by the given schema, key.schema, or the topic's."""
         schema = self._given.schema if self._pair is not None or self.confluent is not None else None
         serdes = _call_path.Serializer()
         policy = WritePolicy(self.conf, ConstructorArguments(schema, None, is_key=True))
@@ -323,7 +323,7 @@ class WritePolicy:
     def _bind_to_id(
         self, confluent: ConfluentSchemas, topic: str, key: type | None, codec: Codec | None
     ) -> _call_path.Bound:
-        """As :meth:`bind`, with the id of the schema in the second registry, under Confluent's name for the topic."""
+        """The bound writer with the id of the schema in the second registry, under Confluent's name for the topic."""
         if codec is None:
             raise ConfigError(
                 "framing=confluent writes by the serializer's own schema, and it was given none",
@@ -364,12 +364,12 @@ class WritePolicy:
             raise
 
     def context(self, topic: str, headers: Any) -> SerializationContext:
-        """What ``to_dict`` is called with."""
+        """The context that ``to_dict`` gets."""
         return SerializationContext(topic, MessageField.KEY if self.is_key else MessageField.VALUE, headers)
 
 
 def _of_avro(schema: Any) -> tuple[Any, Mapping[str, str]]:
-    """An Avro schema or a KeyValueSchema, and what is registered with it.
+    """An Avro schema or a KeyValueSchema, and the properties that are registered with it.
 
     Raises:
         SchemaError: the schema is of another type.

@@ -1,4 +1,4 @@
-"""Schemas of any type to write by: what is registered of a TypedSchema, and what encodes its data."""
+"""Schemas of any type to write by: the registered form of a TypedSchema, and the encoders of its data."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from streamnative_serdes.schema_registry import SchemaInfo
 
 
 def codec_of(schema: object, cls: type | None, conf: dict[str, Any]) -> Codec:
-    """What writes by an Avro schema, which may be a class's; objects of ``cls`` too."""
+    """The codec that writes by an Avro schema, which may be a class's; objects of ``cls`` too."""
     parsed = parsed_of(schema, conf)
     return Codec(parsed, shapes=shapes_of(cls, parsed), **config.codec_arguments(conf))
 
 
 def parsed_of(schema: object, conf: dict[str, Any]) -> Schema:
-    """An Avro schema of a user: that of a class, or any other, which the registry may hold if it has a fault."""
+    """A user's Avro schema: that of a class, or a given schema; a given schema with a fault may be in the registry."""
     limits, to_register = schema_limits(conf), conf["auto.register.schemas"]
     if isinstance(schema, type):
         text = schema_of(schema, allow_null=conf["allow.null"])
@@ -40,7 +40,7 @@ def shapes_of(cls: type | None, schema: Schema) -> Shapes | None:
 
 
 def known_of(typed: TypedSchema, conf: dict[str, Any]) -> SchemaVersion:
-    """What is registered.
+    """The schema version to register.
 
     Raises:
         SchemaError: the schema is not valid.
@@ -58,7 +58,7 @@ def known_of(typed: TypedSchema, conf: dict[str, Any]) -> SchemaVersion:
 
 
 def half_of(known: SchemaVersion, conf: dict[str, Any], cls: type | None = None) -> _call_path.Half:
-    """What writes one half of a KEY_VALUE message, or a message of another type; objects of ``cls`` too.
+    """The writer of one half of a KEY_VALUE message, or of a message of another type; objects of ``cls`` too.
 
     Raises:
         SchemaError: messages of this type cannot be written.
@@ -73,7 +73,7 @@ def half_of(known: SchemaVersion, conf: dict[str, Any], cls: type | None = None)
 
 
 def _plain_first(form: Format, text: str, cls: type, conf: dict[str, Any]) -> Callable[[Any], bytes]:
-    """Encodes objects of a class, which the format does not know, as the plain data that they stand for."""
+    """The encoder of objects of a class, which are first converted to the plain data that the format knows."""
     schema, options = parse(text, strict=False, limits=schema_limits(conf)), config.codec_arguments(conf)
     written = Codec(schema, shapes=shapes_of(cls, schema), **options)
     options["return_record_name"] = True  # the branch of a union that was written
