@@ -1,4 +1,4 @@
-"""How a serializer or a deserializer is configured, closed and pickled: what both directions share."""
+"""How a serializer or a deserializer is configured, closed and pickled: the code that both directions share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .schema_registry import ConfluentRegistryClient, SchemaRegistryClient
 
 
 class ConstructorArguments(NamedTuple):
-    """What a constructor was given: each configure() makes a policy of it."""
+    """The arguments of a constructor, from which each configure() makes a policy."""
 
     schema: str | Registered | type | TypedSchema | KeyValueSchema | None = None
     convert: Any = None  # to_dict or from_dict
@@ -29,7 +29,7 @@ class ConstructorArguments(NamedTuple):
 
 
 class _Second(NamedTuple):
-    """What a pickle carries of a second registry."""
+    """The part of a pickle about a second registry."""
 
     known: LearntIds
     answered: frozenset[str]
@@ -40,7 +40,7 @@ class _Second(NamedTuple):
 
 
 class _State(NamedTuple):
-    """What a pickle carries besides a subclass's own attributes: no connections, no locks, no plans."""
+    """The content of a pickle besides a subclass's own attributes: no connections, no locks, no plans."""
 
     given: ConstructorArguments
     conf: dict[str, Any] | None = None
@@ -54,9 +54,9 @@ class _State(NamedTuple):
 class Lifecycle:
     """Mixed into each face, over a compiled ``_call_path`` class.
 
-    A face names its ``OPTIONS`` and the class of its ``POLICY``, which is made of the checked options and what the
-    constructor was given. The policy has ``conf``, ``binding``, ``topics`` (known without being bound), ``confluent``:
-    the schemas of the second registry, or None, and ``seen``: what it has seen of topics and a copy must know, or None.
+    A face names its ``OPTIONS`` and the class of its ``POLICY``, which is made from the checked options and the
+    constructor's arguments. The policy has ``conf``, ``binding``, ``topics`` (known without being bound), ``confluent``:
+    the schemas of the second registry, or None, and ``seen``: the versions of topics that a copy must know, or None.
     """
 
     OPTIONS: ClassVar[tuple[config.Option, ...]]
@@ -65,7 +65,7 @@ class Lifecycle:
     _given = ConstructorArguments()
 
     def __init__(self, conf: Mapping[str, Any] | None, schema: object, convert: object, is_key: bool) -> None:
-        """A schema in a file is read now; options are checked strictly."""
+        """Read a schema that is in a file now, and check options strictly."""
         if conf is not None:
             self._refuse_no_options(conf)
             if "type" in conf:  # as a schema has, and no option is called
@@ -80,7 +80,7 @@ class Lifecycle:
     def configure(self, conf: Mapping[str, Any], is_key: bool | None = None) -> Self:
         """Set the options; keys that are not ours are ignored, as Java's clients expect. A second call replaces all.
 
-        ``is_key``: for keys; None leaves what the constructor was given.
+        ``is_key``: for keys; None keeps the constructor's argument.
 
         Raises:
             ConfigError: a bad value, or no ``schema.registry.url``.
@@ -123,7 +123,7 @@ class Lifecycle:
         self.close()
 
     def registry_calls(self) -> int:
-        """HTTP requests that this process has sent to the registries of this SerDes, by whichever object."""
+        """The number of HTTP requests of this process to the registries of this SerDes, by any object."""
         return sum(client.calls.total() for client in _clients(_call_path.policy_of(self)))
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[type[Self]], tuple[_State, dict[str, Any]]]:
@@ -159,10 +159,10 @@ class Lifecycle:
 
 
 def _loaded(schema: Any) -> Any:
-    """What a constructor keeps of a schema: a file is read now, and may be missing where a pickle goes.
+    """The schema that a constructor keeps: a file is read now, since it may be missing where a pickle goes.
 
     Raises:
-        SchemaError: it is no schema, or the file cannot be read.
+        SchemaError: ``schema`` is not a schema, or the file cannot be read.
         ConfigError: a library that the type needs is not installed.
     """
     if isinstance(schema, KeyValueSchema):
@@ -175,7 +175,7 @@ def _loaded(schema: Any) -> Any:
 
 
 def _clients(policy: Any) -> list[SchemaRegistryClient | ConfluentRegistryClient]:
-    """The clients of the registries that a policy asks: none before configure(), else Pulsar's, and the second."""
+    """The clients of a policy's registries: none before configure(), else Pulsar's, and the second registry's."""
     if policy is None:
         return []
     return [policy.binding.client, *(() if policy.confluent is None else (policy.confluent.client,))]
@@ -185,7 +185,7 @@ def policy_of(serdes: object) -> Any:
     """The policy of a SerDes that is configured.
 
     Raises:
-        ConfigError: it is not.
+        ConfigError: the SerDes is not configured.
     """
     policy = _call_path.policy_of(serdes)
     if policy is None:
@@ -197,7 +197,7 @@ def key_schema(conf: Mapping[str, Any]) -> Schema | None:
     """The schema of the option ``key.schema``, if it is set.
 
     Raises:
-        SchemaError: it is not valid.
+        SchemaError: the schema is not valid.
     """
     if conf.get("key.schema") is None:
         return None
@@ -208,10 +208,10 @@ def key_schema(conf: Mapping[str, Any]) -> Schema | None:
 
 
 def refuse_no_topic(binding: Binding, topic: object, error: type[SerdesError]) -> None:
-    """Of methods that are given a topic and data, in the words of ``serialize`` and ``deserialize``.
+    """Refuse the topic of a call that is not a valid name, with the messages of ``serialize`` and ``deserialize``.
 
     Raises:
-        SerdesError: an ``error``, where the topic is no text, or not the name of a topic.
+        SerdesError: an ``error``: the topic is not text, or not the name of a topic.
     """
     if not isinstance(topic, str):
         raise error(f"expected a topic as str, got {type(topic).__name__}", hint="pass the topic first")
@@ -227,7 +227,7 @@ def refuse_no_function(convert: object) -> None:
     """Check ``to_dict`` or ``from_dict``.
 
     Raises:
-        ConfigError: it is neither None nor callable.
+        ConfigError: the argument is neither None nor callable.
     """
     if convert is not None and not callable(convert):
         hint = "options are the argument conf" if isinstance(convert, Mapping) else None
@@ -235,7 +235,7 @@ def refuse_no_function(convert: object) -> None:
 
 
 def refuse_keys(topic: str, kind: str) -> None:
-    """A topic has a schema of its keys if its type is KEY_VALUE.
+    """Refuse keys of a topic that is not of type KEY_VALUE, and so has no schema of keys.
 
     Raises:
         ConfigError: always.

@@ -1,7 +1,7 @@
-"""Which schema a topic is written or read with: what one registry has told this process, and how it is asked.
+"""The schemas that topics are written and read with: the answers of one registry, and how it is asked.
 
-Everything is kept by topic, since a schema version means nothing without one. Each question is asked once: threads
-that ask it meanwhile wait for the same answer.
+Everything is kept by topic, since a schema version means nothing without its topic. Each question is asked once:
+threads with the same question wait for the same answer.
 
 Versions never change, but a topic may be deleted and recreated, and then counts from 0 again; Pulsar itself deletes
 idle topics. So each topic in use is checked once per ``cache.latest.ttl.sec``, in a background thread, and when a
@@ -49,7 +49,7 @@ _REFUSALS = (SchemaNotFoundError, IncompatibleSchemaError, InvalidSchemaError, S
 
 
 class Binding:
-    """What one registry has told this process.
+    """The answers of one registry that this process knows.
 
     Args:
         conf: the checked options of a serializer or a deserializer.
@@ -75,25 +75,25 @@ class Binding:
 
     @classmethod
     def forget(cls) -> None:
-        """Forget all that this process has learnt; existing serializers and deserializers keep their bindings."""
+        """Forget all answers of registries; existing serializers and deserializers keep their bindings."""
         bindings.forget()
 
     def attach(self, user: User) -> None:
-        """Tell ``user`` from now on when to :meth:`User.rebind`."""
+        """Call :meth:`User.rebind` of ``user`` from now on, each time that answers change."""
         if user not in self._users:
             self._users.attach(user)
             self._topics.make_room(len(self._users))
 
     def detach(self, user: User) -> None:
-        """Stop telling ``user``, which is closed. After the last user, end the background thread."""
+        """Stop calling ``user``, which is closed. After the last user, end the background thread."""
         self._users.detach(user)
         self._users.if_none(self._watch.stop)
-        user.rebind()  # if it is used again, its next message attaches it
+        user.rebind()  # if the user is used again, its next message attaches it
 
     # Questions
 
     def registered(self, topic: str, known: SchemaVersion, *, new: bool = True) -> int:
-        """The version of this schema on the topic: one POST, which registers it if it is new.
+        """The version of this schema on the topic: one POST, which registers a new schema.
 
         ``known`` has the schema; its version and topic have no meaning here.
 
@@ -115,7 +115,7 @@ class Binding:
         """Refuse a reader's schema that has a fault, unless the topic holds it.
 
         Raises:
-            SchemaError: its fault: no version of the topic, or half of one, is this schema.
+            SchemaError: the schema's fault: no version of the topic, nor a half of one, is this schema.
             SchemaRegistryError: the registry cannot be asked.
         """
         if schema.fault is not None:
@@ -150,10 +150,10 @@ class Binding:
         return held.known, max(held.until - time.monotonic(), 0.0)
 
     def warm_up(self, topic: str) -> None:
-        """Get all versions of the topic, and so the latest one, with one GET.
+        """Get all versions of the topic, and so the latest version, with one GET.
 
         Raises:
-            SchemaError: one of them is not valid.
+            SchemaError: a version is not valid.
         """
         self.versions(topic)
 
@@ -161,7 +161,7 @@ class Binding:
         """All versions that the topic has now, with one GET; all are known afterwards.
 
         Raises:
-            SchemaError: one of them is not valid.
+            SchemaError: a version is not valid.
         """
         state = self.use(topic)
         return self._ask(state, ("all",), lambda: self._fetch_all(state.topic))
@@ -193,11 +193,11 @@ class Binding:
         return 0.0 if refused is None else max(refused.until - time.monotonic(), 0.0)
 
     def learnt(self, topics: Iterable[str]) -> tuple[PickledSchema, ...]:
-        """What is known about these topics, to be pickled."""
+        """The known schemas of these topics, for a pickle."""
         return self._topics.learnt(map(self.named, topics))
 
     def learn(self, learnt: Iterable[PickledSchema]) -> None:
-        """Take over what another process knew; where that contradicts what is known here, the registry is asked."""
+        """Take over the schemas that another process knew; if they contradict this process, the registry is asked."""
         for topic, why in self._topics.learn(learnt).items():
             logger.warning(
                 "topic %s was recreated: a pickle and this process know different schemas, so all are dropped: %s",
@@ -207,7 +207,7 @@ class Binding:
             self._users.rebind()
 
     def use(self, topic: str) -> TopicState:
-        """What is known about the topic, which is now in use and so will be checked. Any change makes a new state.
+        """The state of the topic, which is now in use and so will be checked. Any change makes a new state.
 
         Raises:
             SerdesError: ``topic`` is not a valid topic name.
@@ -217,7 +217,7 @@ class Binding:
         return state
 
     def state(self, topic: str) -> TopicState:
-        """As :meth:`use`, for a topic that was in use in this state already: only another state is news.
+        """As :meth:`use`, for a topic that is in use already: the caller compares its state with the state before.
 
         Raises:
             SerdesError: ``topic`` is not a valid topic name.
@@ -246,7 +246,7 @@ class Binding:
             raise
         return answer
 
-    # How they are asked: all of these run under single flight
+    # How questions are asked: all these methods run under single flight
 
     def _register(self, topic: TopicName, posted: Posted, given: SchemaVersion, new: bool) -> int:
         version = self._topics.get(topic).versions.get(posted)  # another thread may just have registered it
@@ -263,14 +263,14 @@ class Binding:
         info = given.info
         try:
             return self.client.register(topic, info.text, type=info.type, properties=info.properties)
-        except InvalidSchemaError:  # by a newer broker, while the topic may have it from an older one
+        except InvalidSchemaError:  # by a newer broker, while the topic may have the schema from an older broker
             held = self._held(given, self.client.all_versions(topic))
             if held is None:
                 raise
             return held
 
     def _held(self, given: SchemaVersion, infos: Sequence[SchemaInfo]) -> int | None:
-        """The newest version that is this schema."""
+        """The newest version that has this schema."""
         limits = self._topics.limits
         return next((info.version for info in reversed(infos) if given.agrees(info, limits)), None)
 
@@ -282,7 +282,7 @@ class Binding:
         if given.fault is not None:
             raise copy(given.fault).at(topic=topic.given)
         for info in infos:
-            if info.type == "KEY_VALUE":  # one of which may have the schema as a half
+            if info.type == "KEY_VALUE":  # a pair may have the schema as a half
                 self._topics.keep(topic, info)
         raise SchemaNotFoundError(
             "the topic does not have the serializer's schema",
@@ -331,10 +331,10 @@ class Binding:
             )
         return self._topics.keep_latest(topic, known)
 
-    # Whether topics are still the ones that are known
+    # Whether topics have been recreated
 
     def doubt(self, topic: str) -> None:
-        """After a message could not be read: check its topic, at most once a second."""
+        """Check the topic of a message that could not be read, at most once a second."""
         name = self.named(topic)
         state = self._topics.get(name)
         if state.newest is not None and time.monotonic() >= state.asked + _LEAST_SECONDS:
@@ -350,8 +350,8 @@ class Binding:
         self._flights.run((topic.path, "check"), lambda: self._inspector.check(topic))
 
     def _look(self) -> None:
-        """One round of the watch: check the topics in use. Then users ask again, which shows what is still in use."""
-        # Not when a user is closed: only by now have the others asked for what they use.
+        """One round of the watch: check the topics in use. Then users ask again, which shows the topics in use."""
+        # Not when a user is closed: only by now have the other users asked for their topics.
         self._topics.make_room(len(self._users))
         unanswered = 0
         try:
@@ -365,7 +365,7 @@ class Binding:
             self._users.rebind()
         self._users.if_none(self._watch.stop)
 
-    # What the user of a registry client does
+    # Actions of the user of a registry client
 
     def forget_topic(self, topic: str) -> None:
         """Forget the topic, which the user has deleted: its next message asks the registry."""

@@ -1,8 +1,8 @@
-"""What the ids and GUIDs of a registry with Confluent's API stand for: what it has told this process.
+"""The schemas behind the ids and GUIDs of a registry with Confluent's API, as far as this process knows them.
 
-An id never changes its meaning, so a known one is kept as long as there is room. An unknown one may be registered at
-any moment, so it is remembered for ``cache.missing.ttl.sec`` only. Messages without a header that begin with a zero
-byte name any number of ids that do not exist; these are kept in a map of their own, where they evict no known one.
+An id never changes its meaning, so a known id is kept as long as there is room. An unknown id may be registered at any
+moment, so it is remembered for ``cache.missing.ttl.sec`` only. Messages without a header that begin with a zero byte
+name any number of ids that do not exist; these are kept in a map of their own, where they evict no known id.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MOST_MISSING: Final = 10_000  # unknown ids and GUIDs that are remembered; each
 
 
 class LearntIds(NamedTuple):
-    """What one process knows, to be pickled: texts by id or GUID, and the ids of (subject, text)."""
+    """The known schemas of one process, for a pickle: texts by id or GUID, and the ids of (subject, text)."""
 
     schemas: tuple[tuple[int | bytes, str], ...]
     written: tuple[tuple[str, str, int], ...]
@@ -82,12 +82,12 @@ class ConfluentSchemas:
 
     @classmethod
     def shared(cls, conf: Mapping[str, Any]) -> ConfluentSchemas:
-        """What this process knows of the registry of these options (see the class)."""
+        """The schemas of this process for the registry of these options (see the class)."""
         return registries.of(frozenset(conf.items()), lambda: cls(conf))
 
     @classmethod
     def forget(cls) -> None:
-        """Forget all that this process has learnt; existing users keep theirs."""
+        """Forget all schemas that this process knows; existing users keep theirs."""
         registries.forget()
 
     # Reading
@@ -95,12 +95,12 @@ class ConfluentSchemas:
     def by_id(self, id: int) -> SchemaVersion:  # noqa: A002 - Confluent's word for it
         """The schema with this id, which is its ``version``.
 
-        An id that is not known yet takes one GET, or more if the schema refers to others; threads that ask for it
-        meanwhile wait for the same answer.
+        An id that is not known yet takes one GET, or more if the schema refers to other schemas; threads that ask for
+        the same id wait for the same answer.
 
         Raises:
             SchemaNotFoundError: the registry does not have this id.
-            SchemaError: the schema is not of type AVRO, not valid Avro, too large, or refers to one that is missing.
+            SchemaError: the schema is not of type AVRO, not valid Avro, too large, or refers to a missing schema.
             MissingEndpointError: the address is not that of such a registry.
             SchemaRegistryError: the registry cannot be asked.
         """
@@ -117,7 +117,7 @@ class ConfluentSchemas:
         return self._schema(guid, NO_ID, lambda: self.client.by_guid(guid))
 
     def known(self, key: int | bytes) -> SchemaVersion | None:
-        """What this process knows about an id or GUID, without a request; None if nothing."""
+        """The known schema of an id or GUID, without a request; None if the id or GUID is not known."""
         held = self._known.use(key)
         return None if held is None else held.known
 
@@ -169,13 +169,13 @@ class ConfluentSchemas:
     # Writing
 
     def writing(self, subject: str, schema: Schema, *, register: bool) -> int:
-        """The id of this schema in the subject: one POST, which registers it if it is new and ``register`` is True.
+        """The id of this schema in the subject: one POST, which registers a new schema if ``register`` is True.
 
         Raises:
-            SchemaError: it has a fault, and the subject does not have it.
-            SchemaNotFoundError: the subject does not have it, and ``register`` is False.
-            IncompatibleSchemaError: it is new, and the subject's compatibility level refuses it.
-            InvalidSchemaError: the registry does not accept it.
+            SchemaError: the schema has a fault, and the subject does not have this schema.
+            SchemaNotFoundError: the subject does not have this schema, and ``register`` is False.
+            IncompatibleSchemaError: the schema is new, and the subject's compatibility level refuses it.
+            InvalidSchemaError: the registry does not accept the schema.
             SchemaRegistryError: the registry cannot be asked.
         """
         held = self._written.use((subject, schema.text))
@@ -226,18 +226,18 @@ class ConfluentSchemas:
     # In a pickle
 
     def learnt(self) -> LearntIds:
-        """All that is known, to be pickled."""
+        """All known schemas, for a pickle."""
         schemas = tuple((one.key, one.known.schema.text) for one in self._known.values())
         return LearntIds(schemas, tuple((one.subject, one.text, one.id) for one in self._written.values()))
 
     def learn(self, learnt: LearntIds) -> None:
-        """Take over what another process knew: these ids need no requests here."""
+        """Take over the schemas that another process knew: their ids need no requests here."""
         for key, text in learnt.schemas:
             if self._known.get(key) is None:
                 try:
                     compiled = Compiled.of(text, self._limits, confluent=True)
                     self._keep(key, key if isinstance(key, int) else NO_ID, compiled)
-                except SchemaError as error:  # by a limit of this process: asked for again where it is needed
+                except SchemaError as error:  # by a limit of this process: asked for again when it is needed
                     logger.debug("%s was not taken over: %s", _name(key), error)
         for written in learnt.written:
             self._keep_written(_Written(*written))

@@ -1,4 +1,4 @@
-"""A schema version of a topic, whatever its type: what reads and writes it, as objects and as columns."""
+"""A schema version of a topic, of any type: its codecs and formats for objects, and its parts for columns."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MAX_CODECS = 16  # codecs kept per schema: one for each reader's schema and set
 
 
 class Compiled:
-    """A schema and the codecs compiled from it; topics and versions with the same text share one."""
+    """A schema and the codecs compiled from it; topics and versions with the same text share an object."""
 
     __slots__ = ("__weakref__", "_codecs", "schema")
 
@@ -49,7 +49,7 @@ class Compiled:
         return found
 
     def codec(self, options: CodecArguments, reader: Schema | None = None, shapes: Shapes | None = None) -> Codec:
-        """The codec that reads this schema, as ``reader`` if one is given; the same arguments share one codec.
+        """The codec that reads this schema, as ``reader`` if given; calls with equal arguments share one codec.
 
         With ``shapes``, records and enums are objects of classes.
 
@@ -74,7 +74,7 @@ class Compiled:
 
 
 class Posted(NamedTuple):
-    """A schema as it is registered: what a POST says, in a form that can be a key."""
+    """A schema as it is registered: the content of a POST, in a form that can be a key."""
 
     type: str
     text: str
@@ -86,11 +86,11 @@ class Posted(NamedTuple):
 
     @classmethod
     def of(cls, info: SchemaInfo) -> Posted:
-        """As the registry holds it. Properties of AVRO matter to nobody here, and POST does not compare them."""
+        """The schema as the registry holds it. Properties of AVRO are not used, and POST does not compare them."""
         return cls(info.type, info.text, () if info.type == "AVRO" else tuple(sorted(info.properties.items())))
 
     def info(self, version: int, timestamp: int = 0) -> SchemaInfo:
-        """As the registry answers, if it holds this under ``version``."""
+        """The registry's answer, if it holds this schema under ``version``."""
         return SchemaInfo(version, self.type, self.text, timestamp, dict(self.properties))
 
 
@@ -99,11 +99,11 @@ class SchemaVersion:
     """A schema version of a topic, of any type.
 
     Args:
-        info: what the registry holds. Its timestamp is 0 if the time of registration is unknown.
-        topic: as its user named it, for errors.
-        avro: of type AVRO only: the parsed schema with its codecs.
-        halves: of type KEY_VALUE only.
-        fault: of a user's schema: why it is refused, unless the registry holds it; or None.
+        info: the registry's entry. Its timestamp is 0 if the time of registration is unknown.
+        topic: the topic as its user named it, for errors.
+        avro: the parsed schema with its codecs, for type AVRO only.
+        halves: both halves, for type KEY_VALUE only.
+        fault: why a user's schema is refused unless the registry holds it; or None.
     """
 
     info: SchemaInfo
@@ -154,7 +154,7 @@ class SchemaVersion:
         return self.compiled.schema
 
     def format(self, options: CodecArguments, limits: Limits) -> Format:
-        """What reads and writes data of this schema; created once. Not for KEY_VALUE, whose halves have one each.
+        """The reader and writer of data of this schema; created once. For KEY_VALUE, each half has its own format.
 
         Raises:
             SchemaError: the schema is invalid, or messages of its type cannot be read.
@@ -169,7 +169,7 @@ class SchemaVersion:
         return found
 
     def agrees(self, info: SchemaInfo, limits: Limits) -> bool:
-        """Whether ``info`` is the same schema, as POST compares schemas; an invalid or too large one never is."""
+        """Whether ``info`` is the same schema, as POST compares schemas; an invalid or too large schema never is."""
         if info.type != self.info.type:
             return False
         if self.avro is not None:
@@ -179,7 +179,7 @@ class SchemaVersion:
         return same_text(self.info, info, limits)
 
     def has(self, schema: Schema) -> bool:
-        """Whether it is this Avro schema, of type AVRO or JSON, or one of its halves is."""
+        """Whether this version, of type AVRO or JSON, or a half of this version, has the given Avro schema."""
         if self.halves is not None:
             return self.halves.key.has(schema) or self.halves.value.has(schema)
         if self.avro is not None:
@@ -208,10 +208,10 @@ class Halves(NamedTuple):
 
 
 def known_from(topic: TopicName, info: SchemaInfo, limits: Limits) -> SchemaVersion:
-    """Parse what the registry answered.
+    """Parse the registry's answer.
 
     Raises:
-        SchemaError: it is not valid Avro, no valid pair of schemas, or exceeds the limits.
+        SchemaError: the schema is not valid Avro, not a valid pair of schemas, or exceeds the limits.
     """
     try:
         if info.type == "AVRO":
@@ -254,7 +254,7 @@ def same_text(one: SchemaInfo, other: SchemaInfo, limits: Limits) -> bool:
 
 
 def _same_json(one: str, other: str) -> bool:
-    """In a pair, the registry spaces a schema's text otherwise than on its own."""
+    """Whether two texts are equal as JSON: the registry spaces a schema's text differently inside a pair."""
     try:
         return bool(json.loads(one) == json.loads(other))
     except (ValueError, RecursionError):
@@ -270,7 +270,7 @@ def parts_of(known: SchemaVersion, limits: Limits, options: CodecArguments, *, t
     """The parts of a schema version. ``to_write``: fields of JSON that have to be there must not be null.
 
     Raises:
-        SchemaError: there are no columns for its type or that of a half, or the schema is not valid.
+        SchemaError: the schema's type, or that of a half, has no columns, or the schema is not valid.
     """
     if known.halves is None:
         return part_of(known, limits, options, to_write=to_write)

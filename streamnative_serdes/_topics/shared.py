@@ -1,4 +1,4 @@
-"""Shared: what this process has learnt of registries, one object for each registry and set of options."""
+"""Shared: the answers of registries that this process knows, one object for each registry and set of options."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST = 64  # registries (or sets of options) that one process keeps in mind
 
 
 class Forkable(Protocol):
-    """What can go on in a forked child."""
+    """An object that can be used on in a forked child."""
 
     def after_fork(self) -> None:
         """In the child: threads that held locks or were waited for do not exist."""
@@ -22,7 +22,7 @@ _T = TypeVar("_T", bound=Forkable)
 
 
 class Shared(Generic[_T]):
-    """Objects by key; the oldest of more than 64 is dropped, and stays with its users. It lives as long as the process.
+    """Objects by key; the oldest of more than 64 is dropped, and stays with its users. Lives as long as the process.
 
     ``made`` has the objects. Those that still have users are told of a fork, dropped or not.
     """
@@ -46,7 +46,7 @@ class Shared(Generic[_T]):
             return self.made[key]
 
     def forget(self) -> None:
-        """Forget all of them; users keep theirs."""
+        """Forget all objects; users keep theirs."""
         with self._lock:
             self.made.clear()
 

@@ -1,6 +1,6 @@
-"""The state of one topic: its schema versions, its latest, what the registry refused, and what is kept of it; no I/O.
+"""The state of one topic: its schema versions, its latest schema, refusals, and objects kept for it; no I/O.
 
-A state is immutable. Each change makes a new one, which takes the place of the old one by a single assignment (see
+A state is immutable. Each change makes a new state, which replaces the old state by a single assignment (see
 ``topics``), so reading a state needs no lock.
 """
 
@@ -57,23 +57,23 @@ class PickledSchema(NamedTuple):
 
     @property
     def info(self) -> SchemaInfo:
-        """As the registry would answer."""
+        """The schema version as the registry would answer."""
         return self.posted.info(self.version, self.timestamp)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopicState:
-    """What this process knows about one topic.
+    """The schemas of one topic that this process knows, and their use.
 
     Args:
         topic: as the user who asked last named it.
         schemas: known versions, for reading.
         versions: by registered schema, for writing. Reading does not use it: the registry's text may differ in docs.
-        latest: as last reported; it may have expired.
+        latest: the latest schema as last reported, which may have expired.
         newest: the highest version met, by which a recreated topic is noticed.
         refusals: by question; some may have expired.
         asked: when the registry last answered for this topic, on the monotonic clock.
-        in_use: whether it was used since it was last checked.
+        in_use: whether the topic was used since it was last checked.
     """
 
     topic: TopicName
@@ -86,49 +86,49 @@ class TopicState:
     in_use: bool = False
 
     def with_schema(self, known: SchemaVersion, most: int) -> TopicState:
-        """With one more version to read by; the first of more than ``most`` is dropped."""
+        """The state with one more version to read by; the first of more than ``most`` is dropped."""
         return replace(self, schemas=_with(self.schemas, known.version, known, most), newest=self._newer(known))
 
     def with_registered(self, posted: Posted, registered: SchemaVersion, most: int) -> TopicState:
-        """With one more version to write by; the first of more than ``most`` is dropped."""
+        """The state with one more version to write by; the first of more than ``most`` is dropped."""
         known = self.schemas.get(registered.version) or registered
         return replace(self, versions=_with(self.versions, posted, known.version, most), newest=self._newer(known))
 
     def with_posted(self, posted: Posted, version: int, most: int) -> TopicState:
-        """With one more version to write by, which another process has registered."""
+        """The state with one more version to write by, which another process has registered."""
         return replace(self, versions=_with(self.versions, posted, version, most))
 
     def with_latest(self, known: SchemaVersion, seconds: float) -> TopicState:
-        """With ``known`` as the latest schema, for so many seconds from now on."""
+        """The state with ``known`` as the latest schema, for so many seconds from now on."""
         return replace(self, latest=Latest(known, time.monotonic() + seconds))
 
     def with_refusal(self, question: Question, refusal: Refusal, most: int) -> TopicState:
         return replace(self, refusals=_with(self.refusals, question, refusal, most))
 
     def expired(self) -> TopicState:
-        """With a latest schema that is out of date and without refusals, so that the registry is asked again."""
+        """The state without refusals and with an outdated latest schema, so that the registry is asked again."""
         return replace(self, latest=self.latest and self.latest._replace(until=-math.inf), refusals={})
 
     def without_refusals(self) -> TopicState:
-        """Without refusals, so that the next question reaches the registry at once."""
+        """The state without refusals, so that the next question reaches the registry at once."""
         return replace(self, refusals={})
 
     def without_registrations(self) -> TopicState:
-        """After the topic has lost its schemas: writers register again; known versions still read old messages."""
+        """The state after a loss of all schemas: writers register again; known versions still read old messages."""
         return replace(self, versions={}, latest=None, refusals={})
 
     def answered(self) -> TopicState:
-        """The registry has answered for this topic just now."""
+        """The state after the registry has just answered for this topic."""
         return replace(self, asked=time.monotonic())
 
     def used_as(self, topic: TopicName) -> TopicState:
-        """In use, by the name that its user gives it."""
+        """The state in use, with the topic's name as its user gives it."""
         if self.in_use and self.topic.given == topic.given:
             return self
         return replace(self, topic=topic, in_use=True)
 
     def checked(self) -> TopicState:
-        """Not in use until it is used again."""
+        """The state of a topic that was checked, and is not in use until it is used again."""
         return replace(self, in_use=False)
 
     def _newer(self, known: SchemaVersion) -> SchemaVersion:
@@ -136,7 +136,7 @@ class TopicState:
         return known if newest is None or newest.version <= known.version else newest
 
     def contradiction(self, info: SchemaInfo, limits: Limits) -> str:
-        """Why the registry's answer contradicts what is known of the topic; empty if it does not."""
+        """Why the registry's answer contradicts the known schemas of the topic; empty if there is no contradiction."""
         known = self.schemas.get(info.version) or self.newest
         if known is None or known.version != info.version:
             return ""
@@ -160,7 +160,7 @@ class TopicState:
 
 
 def _with(entries: Mapping[_K, _V], key: _K, value: _V, most: int) -> dict[_K, _V]:
-    """A copy with this entry, at most ``most`` in all: the first ones are dropped."""
+    """A copy with this entry, and at most ``most`` entries: the first entries are dropped."""
     copied = {**entries, key: value}
     while len(copied) > most:
         del copied[next(iter(copied))]
@@ -171,10 +171,10 @@ _T = TypeVar("_T")
 
 
 class KeptWhileUnchanged(Generic[_T]):
-    """Things that were made for topics. Each is valid while the topic's state is the same object, and for a time.
+    """Objects made for topics. An object is valid while the topic's state does not change, and for a limited time.
 
     Args:
-        capacity: how many are kept.
+        capacity: how many objects are kept.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -182,15 +182,15 @@ class KeptWhileUnchanged(Generic[_T]):
         self._kept: dict[Hashable, tuple[TopicState, float, _T]] = {}
 
     def get(self, key: Hashable, state: TopicState) -> _T | None:
-        """Return the thing of this key, or None if it is missing or no longer valid."""
+        """Return the object of this key, or None if the object is missing or no longer valid."""
         return _valid(self._kept.get(key), state)
 
     def take(self, key: Hashable, state: TopicState) -> _T | None:
-        """As :meth:`get`, for things that only one thread may use at a time: it is gone until it is kept again."""
+        """As :meth:`get`, for an object that only one thread may use at a time: it is gone until it is kept again."""
         return _valid(self._kept.pop(key, None), state)
 
     def keep(self, key: Hashable, state: TopicState, until: float, thing: _T) -> None:
-        """Keep a thing that was made when the topic had this state, until that time of the monotonic clock."""
+        """Keep an object that was made when the topic had this state, until that time of the monotonic clock."""
         if len(self._kept) >= self._capacity:
             self._kept.clear()
         self._kept[key] = state, until, thing

@@ -1,4 +1,4 @@
-"""The states of all topics that are known, and the SerDes that are told when one changes; no I/O.
+"""The states of all known topics, and the SerDes that have to know of changes; no I/O.
 
 The states are one bounded map, full topic name -> TopicState. When the map is full, the topic whose last use is
 longest ago is dropped. The serializers' own caches answer hits, and a hit does not count as a use here; but after
@@ -24,10 +24,10 @@ from .topic_state import Latest, PickledSchema, TopicState
 
 
 class Topics:
-    """Threads share it: reading takes no lock, changes take one.
+    """The states of topics. Threads share this object: reading takes no lock, a change takes a lock.
 
     Args:
-        capacity: topics that are kept, and versions of each.
+        capacity: how many topics are kept, and how many versions of each topic.
         ttl: for how many seconds a latest schema is valid.
         limits: how large a schema may be.
     """
@@ -42,15 +42,15 @@ class Topics:
         return len(self._states)
 
     def make_room(self, users: int) -> None:
-        """Keep up to ``capacity`` topics for each user: each caches as many, and theirs may differ."""
+        """Keep up to ``capacity`` topics for each user: each user caches as many, and their topics may differ."""
         self._states.capacity = self._capacity * max(users, 1)
 
     def get(self, topic: TopicName) -> TopicState:
-        """What is known. An unknown topic has an empty state, which is not kept."""
+        """The state of a topic. An unknown topic has an empty state, which is not kept."""
         return self._states.get(topic.path) or self._unknown.get(topic.path) or TopicState(topic, in_use=True)
 
     def use(self, topic: TopicName) -> TopicState:
-        """What is known. The topic counts as in use, and is dropped after all that were used before."""
+        """The state of a topic, which counts as in use, and is dropped later than all topics that were used before."""
         state = self._states.use(topic.path)
         if state is None:
             return self.get(topic)
@@ -59,7 +59,7 @@ class Topics:
         return self.change(topic, lambda now: now.used_as(topic))
 
     def change(self, topic: TopicName, step: Callable[[TopicState], TopicState]) -> TopicState:
-        """Replace a topic's state by what ``step`` makes of it; a topic that is new or was forgotten is in use.
+        """Replace a topic's state by ``step(state)``; a topic that is new or was forgotten is in use.
 
         ``step`` may be called more than once.
         """
@@ -84,12 +84,12 @@ class Topics:
             self.forget(state.topic)
 
     def expire(self) -> None:
-        """Mark the latest schema of each topic as out of date, and forget what the registry refused."""
+        """Mark the latest schema of each topic as out of date, and forget all refusals."""
         for state in (*self._unknown.values(), *self._states.values()):
             self.change(state.topic, TopicState.expired)
 
     def in_use(self) -> list[TopicState]:
-        """Known topics that were used since they were last checked, the one asked about longest ago first."""
+        """Known topics that were used since their last check, the topic with the oldest answer first."""
         known = [state for state in self._states.values() if state.in_use and state.newest is not None]
         return sorted(known, key=lambda state: state.asked)
 
@@ -109,7 +109,7 @@ class Topics:
         known = self.get(topic).schemas.get(info.version)
         if known is None:
             return self._keep(topic, known_from(topic, info, self.limits))
-        if known.info.timestamp == 0 != info.timestamp:  # known from another process, which knew it from a POST
+        if known.info.timestamp == 0 != info.timestamp:  # known from another process, where a POST had no timestamp
             return self._keep(topic, replace(known, info=replace(known.info, timestamp=info.timestamp)))
         return known
 
@@ -118,14 +118,14 @@ class Topics:
         return known
 
     def keep_registered(self, topic: TopicName, posted: Posted, known: SchemaVersion) -> None:
-        """Keep the answer to a registration; what was refused before may be accepted now."""
+        """Keep the answer to a registration, and forget refusals: the registry may accept such questions now."""
         self.change(
             topic,
             lambda state: state.with_registered(posted, known, self._capacity).without_refusals().answered(),
         )
 
     def keep_latest(self, topic: TopicName, known: SchemaVersion) -> Latest:
-        """It is valid from now on."""
+        """Keep the latest schema, which is valid from now on."""
         latest = self.change(topic, lambda state: state.with_latest(known, self.ttl)).latest
         assert latest is not None
         return latest
@@ -138,10 +138,10 @@ class Topics:
         return tuple(one for path in sorted(each) for one in self.get(each[path]).learnt())
 
     def learn(self, learnt: Iterable[PickledSchema]) -> dict[TopicName, str]:
-        """Take over what another process knew; its latest schema is valid here for the usual time.
+        """Take over the schemas that another process knew; its latest schema is valid here for the usual time.
 
-        Returns the topics of which the two processes know different things, with the reason. One of them knew a topic
-        that was deleted and recreated, and nothing tells which one, so the topic is forgotten.
+        Returns the topics whose schemas differ between the two processes, with the reason. Such a topic was deleted and
+        recreated after one process had read it, and nothing tells which process, so the topic is forgotten.
         """
         given: dict[TopicName, list[PickledSchema]] = {}
         for one in learnt:
@@ -156,7 +156,7 @@ class Topics:
         return {topic: why for topic, why in doubtful.items() if why}
 
     def _doubt(self, topic: TopicName, learnt: list[PickledSchema]) -> str:
-        """Why what another process knew contradicts what is known here; empty if it does not."""
+        """Why another process's schemas contradict those of this process; empty if there is no contradiction."""
         state = self.get(topic)
         for posted, version in {one.posted: one.version for one in learnt}.items():  # the last version of each
             here = state.versions.get(posted)
@@ -174,14 +174,14 @@ class Topics:
 
 
 class User(Protocol):
-    """Keeps answers of a binding."""
+    """An object that keeps answers of a binding."""
 
     def rebind(self) -> None:
         """Ask for everything again, each topic with its next message."""
 
 
 class Users:
-    """Keeps no user alive. Threads share it."""
+    """The users of a binding. Threads share this object, and it keeps no user alive."""
 
     def __init__(self) -> None:
         self._users: WeakSet[User] = WeakSet()
@@ -202,7 +202,7 @@ class Users:
             self._users.discard(user)
 
     def if_none(self, act: Callable[[], None]) -> None:
-        """Call ``act`` if there are no users; none can be attached meanwhile."""
+        """Call ``act`` if there are no users; no user can be attached meanwhile."""
         with self._lock:
             if not self._users:
                 act()
