@@ -1,1 +1,1 @@
-"""What a Pulsar broker accepts, and how it refuses: rules for schemas of all types, with no server."""
+"""The rules by which a Pulsar broker accepts or refuses schemas of all types, without a server."""

@@ -1,4 +1,4 @@
-"""What the broker accepts: validation by type, equality, and the compatibility of a new schema with the topic's.
+"""The broker's checks of a new schema: validation by type, equality, and compatibility with the topic's schemas.
 
 Source: Pulsar's SchemaDataValidator, SchemaRegistryServiceImpl and the SchemaCompatibilityChecks; observed on 4.0.8.
 """
@@ -21,11 +21,11 @@ _STRING_TEXTS: Final = ("", "null")  # pulsar-client for Python registers null
 
 
 def validate(data: SchemaData) -> None:
-    """Pulsar's SchemaDataValidator.
+    """Validate a schema as Pulsar's SchemaDataValidator does.
 
     Raises:
         InvalidDataError: the text is not valid for the type.
-        BrokerError: the broker fails on it.
+        BrokerError: the broker fails on the schema.
     """
     if data.type in AVRO_TYPES:
         if jackson_kind(data):
@@ -52,7 +52,7 @@ def validate(data: SchemaData) -> None:
 
 
 def _nested(text: str) -> BrokerError:
-    """The broker reads the first four bytes of a pair within a pair as a length."""
+    """The error of a pair within a pair: the broker reads the first four bytes of the inner pair as a length."""
     if len(text.encode()) < 4:
         return BrokerError("", "java.nio.BufferUnderflowException")
     return BrokerError("Java heap space", "OutOfMemoryError")
@@ -77,7 +77,7 @@ def find(data: SchemaData, existing: Sequence[SchemaData]) -> int | None:
 
 
 def find_exact(data: SchemaData, existing: Sequence[SchemaData]) -> int | None:
-    """Index in ``existing`` of the same text and type, or None."""
+    """Index in ``existing`` of the schema with the same text and type, or None."""
     wanted = (data.type, data.text)
     return next((position for position, other in enumerate(existing) if (other.type, other.text) == wanted), None)
 
@@ -92,7 +92,7 @@ def check_compatible(strategy: str, new: SchemaData, existing: Sequence[SchemaDa
     """Check whether the strategy accepts ``new`` after ``existing``, oldest first.
 
     Raises:
-        IncompatibleError: it does not.
+        IncompatibleError: the strategy does not accept ``new``.
         BrokerError: Java's Avro fails on one of the schemas.
     """
     if strategy == "ALWAYS_COMPATIBLE" or not existing:

@@ -1,4 +1,4 @@
-"""What errors of formats say: what was expected, and what came instead, never at length."""
+"""The texts of formats' errors: the expected and the actual value, never at length."""
 
 from __future__ import annotations
 

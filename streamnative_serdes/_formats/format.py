@@ -21,16 +21,16 @@ class Format(Protocol):
 
     @property
     def native(self) -> Any:
-        """The schema as its own world has it.
+        """The schema in the form of its own library.
 
         The parsed JSON of an Avro schema for AVRO and JSON, a protobuf Descriptor for PROTOBUF_NATIVE, else None.
         """
 
     def decode(self, data: bytes) -> Any:
-        """Return the value in ``data``, all of which it must take up.
+        """Return the value in ``data``; every byte has to be part of the value.
 
         Raises:
-            DecodeError: the bytes do not fit; ``path`` names the field, and ``offset`` the byte, where one can be told.
+            DecodeError: the bytes do not fit; ``path`` names the field, and ``offset`` the byte, if the byte is known.
         """
 
     def encode(self, obj: Any) -> bytes:
@@ -68,7 +68,7 @@ class AvroFormat:
 
     @property
     def native(self) -> Any:
-        """The parsed JSON of the schema's text; a new one each time, since it may be changed."""
+        """The parsed JSON of the schema's text; a new object each time, since callers may change it."""
         return json.loads(self.schema.text)
 
 

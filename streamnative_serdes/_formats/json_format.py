@@ -1,7 +1,7 @@
 """JSON topics: the payload is JSON text, as Jackson writes it, of the shape that an Avro schema gives.
 
-It is not Avro's JSON encoding: unions are untagged, and bytes are base64. The Avro codec checks the objects to write,
-so they may be all that it takes, and its errors say what is wrong. ``jackson/`` has the rules.
+The text is not Avro's JSON encoding: unions are untagged, and bytes are base64. The Avro codec checks the objects to
+write, so all objects of the codec are possible, and errors are the codec's. ``jackson/`` has the rules.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .jackson.writing import Write, Writer, plain_text
 
 _MAX_DEPTH: Final = 256  # as the options max.depth and max.items
 _MAX_ITEMS: Final = 10_000_000
-# For what we have encoded ourselves.
+# For data that we have encoded ourselves.
 _NO_LIMITS: Final[CodecArguments] = {
     "max_depth": 1_000,
     "max_items": 1 << 40,
@@ -40,8 +40,8 @@ class JsonFormat:
     Args:
         schema: the Avro schema that gives the shape; None for plain JSON data.
         text: the schema's text; empty for a topic without a schema.
-        properties: of the schema; they tell whether Java made it.
-        **options: those of a codec.
+        properties: the schema's properties, which tell whether Java made the schema.
+        **options: the options of a codec.
 
     Raises:
         SchemaError: the schema cannot be compiled.
@@ -68,7 +68,7 @@ class JsonFormat:
 
     @property
     def native(self) -> Any:
-        """The parsed JSON of the schema's text, a new one each time, since it may be changed; None without a schema."""
+        """The parsed JSON of the schema's text, a new object each time, for changes by callers; None without text."""
         return json.loads(self._text) if self._text else None
 
     def decode(self, data: bytes) -> Any:
@@ -89,7 +89,7 @@ class JsonFormat:
         """Return the payload.
 
         Raises:
-            EncodeError: the object does not fit the schema; without one, it is no plain JSON data.
+            EncodeError: the object does not fit the schema; without a schema, it is not plain JSON data.
         """
         try:
             text = plain_text(obj, self._max_depth) if self._shaped is None else self._shaped.text(obj)
@@ -99,7 +99,7 @@ class JsonFormat:
 
 
 class _Shaped:
-    """What a schema is compiled to."""
+    """The compiled form of a schema."""
 
     def __init__(self, schema: Schema, properties: Mapping[str, str], options: CodecArguments) -> None:
         inner = inner_schema(schema)
@@ -139,7 +139,7 @@ def json_format(text: str, properties: Mapping[str, str], limits: Limits, option
 
 
 def _is_jacksons(text: str, limits: Limits) -> bool:
-    """Whether it is a schema of Jackson's module for JSON Schema, which gives no shape."""
+    """Whether the text is a schema of Jackson's module for JSON Schema, which gives no shape."""
     if len(text) > limits.size:
         return False
     try:

@@ -1,4 +1,4 @@
-"""KEY_VALUE schemas as the registry holds them, and schemas of any type as columns have them.
+"""KEY_VALUE schemas as the registry holds them, and schemas of any type as parts that columns are made from.
 
 The text is JSON, ``{"key": ..., "value": ...}``: an Avro schema for AVRO and JSON, an empty text for a primitive
 type. The types and the encoding are in the properties. Source: Pulsar's SchemaUtils and KeyValueSchemaInfo.
@@ -22,7 +22,7 @@ ENCODING: Final = "kv.encoding.type"
 
 
 class HalvesInfo(NamedTuple):
-    """What one KEY_VALUE schema says."""
+    """The content of one KEY_VALUE schema."""
 
     encoding: str
     key: SchemaInfo
@@ -99,7 +99,7 @@ class Plain:
 
     Args:
         kind: Pulsar's SchemaType.
-        logical: what Avro types have, too.
+        logical: an attribute that Avro types have, too.
     """
 
     kind: str
@@ -108,7 +108,7 @@ class Plain:
 
 @dataclass(frozen=True, slots=True)
 class PairNode:
-    """A node for KEY_VALUE messages. ``kind`` is how both halves are stored; the others are their nodes, to write."""
+    """A node for KEY_VALUE messages: ``kind`` is how both halves are stored; ``key`` and ``value`` are for writing."""
 
     kind: str
     key: Any = None
@@ -131,9 +131,9 @@ class Part:
     Args:
         type: Pulsar's SchemaType.
         schema: the Avro schema of AVRO, and of the columns that ``form`` needs; None for primitive types.
-        form: reads and writes messages one by one, as data of ``schema``; None where compiled loops do it.
-        topic: whose schema it is, for errors.
-        version: of the topic's schema, for errors.
+        form: reads and writes messages one by one, as data of ``schema``; None if compiled loops do so.
+        topic: the topic of the schema, for errors.
+        version: the version of the schema, for errors.
     """
 
     type: str
@@ -144,7 +144,7 @@ class Part:
 
     @property
     def node(self) -> Any:
-        """What compiled loops read and write: with a ``form``, the bytes that it takes."""
+        """The node that compiled loops read and write: with a ``form``, the bytes that the form takes."""
         if self.form is not None:
             return Plain("BYTES")
         return Plain(self.type) if self.schema is None else self.schema.root
@@ -164,7 +164,7 @@ class PairParts:
     """Both halves of a KEY_VALUE schema.
 
     Args:
-        kind: how they are stored.
+        kind: how the halves are stored.
         key: the schema of keys.
         value: the schema of values.
     """

@@ -31,7 +31,7 @@ _KEYS: Final = ("fileDescriptorSet", "rootMessageTypeName", "rootFileDescriptorN
 
 
 class ImportCycleError(SchemaError):
-    """A file of a schema imports itself, be it through others."""
+    """A file of a schema imports itself, directly or through other files."""
 
 
 class ProtobufNativeFormat:
@@ -205,7 +205,7 @@ def _check_names(files: Iterable[FileDescriptorProto], limits: Limits) -> None:
 
 
 def _in_order(files: Mapping[str, FileDescriptorProto], root: str) -> list[FileDescriptorProto]:
-    """The files that the root needs, each after those that it imports."""
+    """The files that the root needs, each after the files that it imports."""
     ordered: dict[str, FileDescriptorProto] = {}
     path = [(root, iter([root]))]  # of imports, from the root; with those of the last one that are left
     on_path: set[str] = set()

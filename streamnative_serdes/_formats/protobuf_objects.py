@@ -121,7 +121,7 @@ def _check_float(value: float) -> None:
 
 
 def is_repeated(field: FieldDescriptor) -> bool:
-    """The same in all versions of protobuf; the old property warns in new ones."""
+    """Whether a field is repeated, in all versions of protobuf; the old property warns in new versions."""
     found = getattr(field, "is_repeated", None)
     return bool(field.label == field.LABEL_REPEATED if found is None else found)
 

@@ -1,4 +1,4 @@
-"""Which branch of a union an untagged JSON value is of: the one whose form it has, without looking into it deeply.
+"""The branch of a union for an untagged JSON value: the branch with the value's form, without a deep look into it.
 
 | JSON | branches, in this order |
 |---|---|
@@ -7,11 +7,11 @@
 | another number | double, float; decimal; timestamp |
 | text | enum with this symbol; string, uuid; base64; NaN and the infinities; date, time and timestamp; decimal |
 | an array | array; date, time and local timestamp |
-| an object | the record with the fewest fields of another form, then of unknown ones, then of missing ones; map |
+| an object | the record with the fewest fields of another form, then of unknown, then of missing fields; map |
 
-A record that knows all keys comes before those that do not, whatever the forms of its fields. Of an array or a map, the
-first item counts, too. A map is preferred to a record that would not know two of the keys. Of equal branches, the first
-counts.
+A record that knows all keys comes before records that do not, whatever the forms of its fields. Of an array or a map,
+the first item counts, too. A map is preferred to a record that would not know two of the keys. Of equal branches, the
+first counts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..json_number import JsonNumber
 from .java_classes import CHARACTER, DATES, NUMBERS, is_of_java, is_pairs, java_class
 
 Rank = tuple[int, int, int]  # lower is better
-Ranker = Callable[[Any], Rank | None]  # None: it cannot be of this branch
+Ranker = Callable[[Any], Rank | None]  # None: the value cannot be of this branch
 
 _FORMS: Final = {
     bool: "boolean",
@@ -58,7 +58,7 @@ _OF_MAP: Final = (0, 1, 1)
 
 
 def choose(rankers: Sequence[Ranker], nodes: Sequence[AvroType], value: Any) -> int:
-    """The number of the branch of ``value``. Raises DecodeError if it has the form of none."""
+    """The number of the branch of ``value``. Raises DecodeError if no branch has its form."""
     ranks = [rank(value) for rank in rankers]
     found = [rank for rank in ranks if rank is not None]
     if any(unknown == 0 for _, unknown, _ in found):  # a map takes any keys
@@ -70,7 +70,7 @@ def choose(rankers: Sequence[Ranker], nodes: Sequence[AvroType], value: Any) -> 
 
 
 def ranker_of(node: AvroType, shape: Callable[[Any, Any], Any]) -> Ranker:
-    """What ranks values as being of this branch, which ``shape`` reads."""
+    """The function that ranks values as data of this branch, which ``shape`` reads."""
     kinds = _kinds(node)
     fields = {part.name: _forms(part.type) for part in node.fields} if isinstance(node, Record) else None
     is_leaf = isinstance(node, Primitive | Fixed | Enum)
@@ -106,7 +106,7 @@ def _forms_inside(node: AvroType) -> frozenset[str] | None:
 
 
 def _begins_with(forms: frozenset[str], value: Any) -> bool:
-    """Whether the first item is of one of the forms."""
+    """Whether the first item has one of the forms."""
     items = value.values() if isinstance(value, dict) else value
     first = next((item for item in items if item is not None), None)
     return first is None or _FORMS[type(first)] in forms

@@ -1,4 +1,4 @@
-"""Where the JSON of Java's classes differs from the type of Avro: what schemas say of them, and what is checked.
+"""Where the JSON of Java's classes differs from the type of Avro: the marks of such classes in schemas.
 
 Avro's reflection writes the class into the property ``java-class``, or makes a record of the class's name. Such a
 record of a class of Java's own has no fields, since these are private. Kafka Connect, and so Debezium, writes its own

@@ -113,7 +113,7 @@ _BIG_DECIMAL: Final = Codec({"type": "bytes", "logicalType": "big-decimal"})
 
 
 def text_of(node: Primitive | Fixed) -> Text:
-    """What shows a raw value of the type."""
+    """The function that makes the JSON text of a raw value of the type."""
     if node.logical is None:
         special = {"string": _string, "int": _integer_text}.get(node.kind)
         return _PLAIN[node.kind] if special is None else special(node)
@@ -128,7 +128,7 @@ def text_of(node: Primitive | Fixed) -> Text:
 
 
 def _checked(show: Text) -> Text:
-    """The same, for raw values that nobody has checked, with the option avro.logical.types=false."""
+    """``show`` for unchecked raw values, with the option avro.logical.types=false."""
 
     def text(raw: Any) -> str:
         try:

@@ -1,4 +1,4 @@
-"""Logical types in JSON, as Jackson writes the classes of java.time, BigDecimal and UUID; and in the forms of others.
+"""Logical types in JSON, as Jackson writes the classes of java.time, BigDecimal and UUID, and as other writers do.
 
 | Avro | Jackson | also read |
 |---|---|---|
@@ -10,7 +10,7 @@
 | uuid | "f81d4fae-7dec-11d0-a765-00a0c91e6bf6" | base64 on fixed |
 | duration | base64 | |
 
-A class of Java with a field ``long`` and an annotation writes ticks; so do Debezium and most writers that are not Java.
+A class of Java with a field ``long`` and an annotation writes ticks; so do Debezium and most writers outside Java.
 datetime, date and time hold microseconds, so further digits are dropped, but not those beyond the unit of the schema.
 """
 
@@ -43,7 +43,7 @@ _BYTES: Final = Codec("bytes")
 
 
 def reader_of(node: Leaf, *, logical: bool) -> Convert | None:
-    """What converts JSON of a logical type, to its Python type or, without ``logical``, to what its base type has.
+    """The function that converts JSON of a logical type to the Python type or, without ``logical``, to the base type.
 
     None if the type has no rule of its own.
     """
@@ -183,7 +183,7 @@ def _decimal(node: Leaf, logical: bool) -> Convert:
 
 
 def _raw_decimal(node: Leaf) -> Callable[[Decimal], bytes]:
-    """What Avro's base type holds."""
+    """The function that converts a decimal to the value of Avro's base type."""
     codec = Codec(Schema("", node))
 
     def raw(number: Decimal) -> bytes:
