@@ -1,4 +1,4 @@
-"""What a registry is asked: its addresses, which of them redirects may lead to, and one request."""
+"""Requests to a registry: its addresses, the addresses that redirects may lead to, and one request."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _base_url(url: str, conf: Mapping[str, Any], hint: str, *, mock: bool) -> st
 
 
 def reachable(base: str) -> str:
-    """The HTTP address behind ``base``: for ``mock://SCOPE``, the one of this process's registry for that scope."""
+    """The HTTP address behind ``base``: for ``mock://SCOPE``, that of this process's registry for the scope."""
     scheme, _, scope = base.partition("://")
     if scheme != _MOCK:
         return base
@@ -58,8 +58,8 @@ def reachable(base: str) -> str:
 def _start_mock(scope: str) -> str:
     """The address of this process's own registry for ``scope``, started at its first use.
 
-    The one place below ``streamnative_serdes.testing`` that imports it, and only when it is called: a program that
-    names no mock loads no server.
+    No other code below ``streamnative_serdes.testing`` imports that package. The import happens in the call, so a
+    program that names no mock loads no server.
     """
     from streamnative_serdes.testing.scopes import registry_of
 
@@ -69,7 +69,7 @@ def _start_mock(scope: str) -> str:
 def next_hop(url: str, location: str | None, path: str) -> str:
     """The target of a redirect from ``url``; ``location`` may be relative, and its query is kept.
 
-    Another host is followed if its path ends with ``path``, which was asked for: a proxy may add a prefix.
+    A redirect to another host is followed if its path ends with the requested ``path``: a proxy may add a prefix.
 
     Raises:
         SchemaRegistryError: ``location`` is missing or invalid, or must not receive our credentials.
@@ -99,7 +99,7 @@ def next_hop(url: str, location: str | None, path: str) -> str:
 
 
 def origin(url: str) -> str:
-    """Scheme, host and port of a validated address: the key under which we note that it has answered."""
+    """Scheme, host and port of a validated address: the key under which we note that the address has answered."""
     return "{}://{}:{}".format(*_origin(urlsplit(url)))
 
 
@@ -135,7 +135,7 @@ class ApiRequest:
         urls: the request's URL at each address of the registry; retries go through all of them.
         operation: completes "cannot ..." in errors, such as "register a schema".
         right: completes "the role needs ..." in errors.
-        topic: as the user named it; None if the request is for no topic.
+        topic: the topic as the user named it; None if the request is for no topic.
         version: the requested schema version, or None.
         body: JSON, or None.
         patience: time limit for all attempts, in seconds, if it is to be less than ``retries.total.ms``.
@@ -164,5 +164,5 @@ class ApiRequest:
 
     @property
     def prefix(self) -> str:
-        """The path in the registry's address: Pulsar itself has none, a proxy in front of it may."""
+        """The path in the registry's address: empty for Pulsar itself; a proxy in front of Pulsar may have a path."""
         return urlsplit(self.url.removesuffix(self.path)).path

@@ -1,7 +1,7 @@
-"""One HTTP response: status, headers, body, the broker's error message, and what else may listen at the address.
+"""One HTTP response: status, headers, body, the broker's error message, and the server that may listen at the address.
 
-What listens at an address, if not the expected server, is inferred from how a request fails. Source: Apache Kafka 4
-and Pulsar 4.0 on all of their ports, as observed.
+An unexpected server at an address is inferred from how a request fails. Source: Apache Kafka 4 and Pulsar 4.0 on all
+of their ports, as observed.
 
 Pulsar sends an error message in four forms: JSON with ``reason``; Jetty's error page, JSON with an HTML-escaped
 ``message``, in which Jetty 12 (Pulsar 4.2) writes line breaks as they are; plain text with a ``Message:`` before a
@@ -44,7 +44,7 @@ class Expected:
 
 
 class Diagnosis(Enum):
-    """What a failed request reveals about its address, which may be wrong unless it has answered before."""
+    """The finding about the address of a failed request, which may be wrong unless it has answered before."""
 
     REFUSED = "the connection was refused, or the host is unknown"
     CLOSED = "the connection was closed without a response"
@@ -53,7 +53,7 @@ class Diagnosis(Enum):
     NOT_HTTP = "the server does not speak HTTP"
 
     def hint(self, url: str, expected: Expected) -> str | None:
-        """Which address to use instead of ``url``, where ``expected`` should be."""
+        """The hint that names the address to use instead of ``url``, where ``expected`` should listen."""
         host = urlsplit(url).netloc
         if self is Diagnosis.CLOSED:
             return f"is this {expected.closing}? These close HTTP connections; use {expected.ports}"
@@ -178,7 +178,7 @@ class Reply:
         return value if isinstance(value, str) else ""
 
     def _text(self, plain: bool) -> str:
-        """The body as text, if it is plain text or not; "" if it is JSON that says nothing."""
+        """The body as text, if it is text/plain (with ``plain``) or not (without); "" otherwise and for empty JSON."""
         if self.headers.get("Content-Type", "").lower().startswith("text/plain") != plain:
             return ""
         return "" if _tree(self.body) in ({}, [], None, "") else self.body.decode("utf-8", "replace")
@@ -188,7 +188,7 @@ class Reply:
         return "html" in kind.lower() or start.startswith((b"<!doctype html", b"<html"))
 
     def _phrase_and_text(self) -> str:
-        """The phrase, and what the body says if the phrase is only the usual one of the status."""
+        """The reason phrase, or the body's text after it if the phrase is only the usual phrase of the status."""
         text = self._shown(self._text(plain=False), _words_of_page if self._is_page() else str)
         usual = self.phrase.lower() in _USUAL.get(self.status, ())
         if not text or (self.phrase and not usual):
