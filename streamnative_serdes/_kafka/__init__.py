@@ -1,4 +1,4 @@
-"""Kafka clients: how they are created and asked; what consumes, produces, commits and describes topics."""
+"""Kafka clients: how they are created and asked, and how they consume, produce, commit and describe topics."""
 
 from .clients import (
     PATIENCE,

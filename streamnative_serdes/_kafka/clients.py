@@ -1,11 +1,11 @@
-"""Clients: creates them, checks what they are given, reports their errors, and detects unavailable brokers.
+"""Clients: creates them, checks their arguments, reports their errors, and detects unavailable brokers.
 
 While a broker is down, the client's own log repeats that about twenty times a second. Here that log is off, unless the
 configuration has a ``log_level``, ``debug`` or ``logger``; instead, each distinct connection error is logged once to
 Python's log and included in the exception.
 
-Every question has its own short limit, unless a run is :func:`patient` with brokers that have answered it before and
-are away now: they may be restarting.
+Every question has its own short limit, unless a run is :func:`patient` with brokers that have answered before and are
+away now: they may be restarting.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _AGAIN_SECONDS: Final = 5.0  # timeout while a run waits
 ANSWER_SECONDS: Final = 20.0  # timeout for other brokers: they may be restarting
 _GRACE_SECONDS: Final = 1.0  # in which a client can say itself that a request has timed out
 _CRITICAL: Final = 2  # syslog level: turns off errors in the client's own log
-# What an AdminClient has no use for, and warns of; and it is a producer, which would ask for a producer id.
+# Options that an AdminClient does not use, and warns of. It is a producer, and would ask for a producer id.
 _NOT_FOR_ADMIN: Final = (
     *("enable.idempotence", "transactional.id", "enable.auto.", "enable.partition.eof", "isolation.level", "group.id"),
     *("check.crcs", "fetch.", "queued.", "max.partition.", "auto.offset."),
@@ -60,7 +60,7 @@ _answered: Final[set[str]] = set()  # addresses at which a broker has answered t
 @dataclass(slots=True)
 class _Patience:
     seconds: float = 0.0
-    said: dict[str, float] = field(default_factory=dict)  # when it was said last that these brokers are away
+    said: dict[str, float] = field(default_factory=dict)  # when the log said last that these brokers are away
 
 
 _current: ContextVar[_Patience] = ContextVar("patience", default=_Patience())  # noqa: B039 - never changed
@@ -68,7 +68,7 @@ _current: ContextVar[_Patience] = ContextVar("patience", default=_Patience())  #
 
 @contextmanager
 def patient(seconds: float = PATIENCE) -> Iterator[None]:
-    """Wait for brokers that have answered before, for up to ``seconds``, and log that it waits, once a minute."""
+    """Wait for brokers that have answered before, for up to ``seconds``, and log the waiting once a minute."""
     token = _current.set(_Patience(seconds))
     try:
         yield
@@ -80,9 +80,9 @@ def _goes_on_waiting(addresses: str, since: float, met: str) -> bool:
     """Whether to wait longer for brokers that have not answered since then (of ``time.monotonic()``).
 
     Args:
-        addresses: of the brokers.
-        since: when they were asked.
-        met: what the client has met, for the log.
+        addresses: the addresses of the brokers.
+        since: when the brokers were asked.
+        met: the client's errors, for the log.
     """
     patience, now = _current.get(), time.monotonic()
     if now - since >= patience.seconds:
@@ -107,11 +107,11 @@ class BrokerUnavailableError(SerdesError):
 
 
 class BrokerRefusedError(SerdesError):
-    """A Kafka broker refused a request, with its own reason; the hint says which right it may need."""
+    """A Kafka broker refused a request, with its own reason; the hint names the right that may be missing."""
 
 
 def require_options(kafka: Any, topic: str) -> None:
-    """Raises ConfigError if ``topic`` is no name, or ``kafka`` not a dict of options with ``bootstrap.servers``."""
+    """Raises ConfigError if ``topic`` is not text, or ``kafka`` not a dict of options with ``bootstrap.servers``."""
     if not isinstance(topic, str):
         raise ConfigError(
             f"expected the name of a topic, got {type(topic).__name__}",
@@ -173,11 +173,11 @@ class ClientErrors:
         _answered.add(self.addresses)
 
     def waits(self, since: float) -> bool:
-        """Whether to wait longer for a broker that has answered before, and has not since then, see ``patient``."""
+        """Whether to wait longer for a broker that has answered before, but not after ``since``; see ``patient``."""
         return self.answered and _goes_on_waiting(self.addresses, since, str(self) or "no answer")
 
     def gives_up(self, since: float, seconds: float) -> bool:
-        """Whether nothing has come since then for ``seconds``; if the broker is away, for the time of ``patient``."""
+        """Whether nothing has come for ``seconds`` after ``since``, or for the time of ``patient`` if brokers are away."""
         silent = time.monotonic() - since
         if not (_current.get().seconds > 0 and self._said and self.answered):
             return silent > seconds
@@ -219,7 +219,7 @@ def client(
 
 
 def _refuse_fatal(conf: Mapping[str, Any], topic: str) -> None:
-    """Raises ConfigError for what a failed assertion of confluent-kafka 2.16 would answer, which ends the process."""
+    """Raises ConfigError for a value at which an assertion of confluent-kafka 2.16 fails, which ends the process."""
     group = conf.get("group.id", "none is given")
     if group is None or not str(group).partition("\0")[0].strip():  # librdkafka's text ends at a NUL, and is trimmed
         raise ConfigError(
@@ -231,14 +231,14 @@ def _refuse_fatal(conf: Mapping[str, Any], topic: str) -> None:
 
 @contextmanager
 def kafka_errors(meaning: Callable[[KafkaException], Exception] = lambda error: error) -> Iterator[None]:
-    """Raise the client's errors as what they mean; ours, which confluent-kafka's base class makes its own, stay.
+    """Raise ``meaning(error)`` for each error of the client; our errors, which are KafkaExceptions too, stay.
 
-    A SystemError is one, too: after a fatal error the client calls callbacks although it has raised; and
+    A SystemError is a client's error, too: after a fatal error the client calls callbacks although it has raised; and
     confluent-kafka 2.16 loses the exception of a Ctrl-C inside a callback ("returned NULL without setting an
     exception"). The callbacks themselves do not raise.
 
     Args:
-        meaning: makes an error of ours from one of the client; itself by default.
+        meaning: makes our error from an error of the client; by default, the client's error stays.
     """
     try:
         yield
@@ -257,7 +257,7 @@ def kafka_errors(meaning: Callable[[KafkaException], Exception] = lambda error: 
 
 
 def hint_for(error: KafkaError) -> str | None:
-    """What may be behind an error of a broker that does not say it."""
+    """A hint at the likely cause of an error of a broker that does not name the cause."""
     if error.name() != "UNKNOWN":
         return None
     return (
@@ -270,8 +270,8 @@ def within(future: Future[_Answer], seconds: float) -> _Answer:
     """The result of a request, which not every broker answers: KoP never answers some.
 
     Args:
-        future: of an AdminClient.
-        seconds: the request's own limit, which the client may not keep.
+        future: the future of an AdminClient.
+        seconds: the request's own limit, which the client may exceed.
 
     Raises:
         KafkaException: the broker refuses, or has not answered in time (``_TIMED_OUT``).

@@ -3,8 +3,8 @@
 ::
 
     the end is asked for first    a range is done when the consumer's position() reaches its end
-    position()                    steps over markers, aborted and compacted messages; the client knows it without asking
-                                  a broker, and is asked when it had fewer messages than were wanted
+    position()                    steps over markers, aborted and compacted messages; the client knows its position
+                                  without a broker, and is asked when it had fewer messages than were wanted
     _PARTITION_EOF                only a shortcut: Kafka's brokers let the client send it, and KoP only where an open
                                   transaction begins, to readers of committed messages
 """
@@ -37,7 +37,7 @@ GROUP: Final = "streamnative-serdes"
 ASSIGNED: Final[Mapping[str, Any]] = {
     "enable.auto.commit": False,
     "enable.partition.eof": True,
-    "auto.offset.reset": "error",  # an offset that the broker no longer has: not to skip messages silently
+    "auto.offset.reset": "error",  # for an offset that the broker no longer has: no message is skipped silently
 }
 COMMITTED: Final[Mapping[str, Any]] = {**ASSIGNED, "isolation.level": "read_committed", "fetch.wait.max.ms": 100}
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -50,7 +50,7 @@ def place_of(message: Message) -> tuple[int, int]:
 
 
 class StalledError(BrokerUnavailableError):
-    """A broker is there, and yet no message comes, nor the end of the range."""
+    """A broker is available, but neither a message nor the end of the range comes."""
 
     def __init__(self, topic: str, partition: int, place: int, end: int, seconds: float) -> None:
         super().__init__(
@@ -68,7 +68,7 @@ class OffsetsGoneError(BrokerRefusedError):
         partition: its number.
         place: the offset that was to be read.
         bounds: the first offset that the partition has, and the next one.
-        found: what the broker says.
+        found: the broker's own words.
     """
 
     def __init__(self, topic: str, partition: int, place: int, bounds: Range, found: str) -> None:
@@ -87,12 +87,12 @@ class RangeReader:
         consumer: the client, with the options ``ASSIGNED``.
         errors: collects the client's connection errors.
         topic: the topic.
-        patience: seconds without any progress, after which it is an error that ranges are left. Only time in
-            :meth:`take` counts: whoever takes the messages may be slow.
-        beyond: go on behind the ends of ranges, for those who follow a topic; each partition has one range then.
-        stable: be done where a broker says for some seconds that a partition ends, though its next offset is higher: a
-            KoP counts messages of open transactions, where Kafka tells readers of committed messages the end before.
-            A follower of Kafka's that is behind may say so, too, so it is logged.
+        patience: seconds without any progress, after which unfinished ranges are an error. Only time in :meth:`take`
+            counts: the caller that takes the messages may be slow.
+        beyond: go on after the ends of ranges, for callers that follow a topic; each partition then has one range.
+        stable: finish a partition if a broker says for some seconds that the partition ends, though its next offset is
+            higher: a KoP counts messages of open transactions, where Kafka tells readers of committed messages the end
+            before these messages. A follower of Kafka's that is behind may say so, too, so this end is logged.
 
     Attributes:
         places: by partition, the offset that comes next.
@@ -153,14 +153,14 @@ class RangeReader:
         )
 
     def take(self, most: int, seconds: float = POLL_SECONDS) -> list[Message]:
-        """The next messages, of each partition in order; none if none came in time.
+        """The next messages, of each partition in order; an empty list if no message came in time.
 
         Args:
-            most: how many, at most; the client waits until it has as many, or all that are left.
+            most: the highest number of messages; the client waits until it has as many, or all messages that are left.
             seconds: how long to wait.
 
         Raises:
-            OffsetsGoneError: a partition does not have what was to be read.
+            OffsetsGoneError: a partition does not have the offsets that were to be read.
             StalledError: for ``patience`` seconds, nothing has come.
             BrokerUnavailableError: the same, and the client has connection errors.
             KafkaException: the broker refuses.
@@ -196,7 +196,7 @@ class RangeReader:
             raise fault
 
     def _kept(self, found: list[Message]) -> list[Message]:
-        """Those that are in the ranges."""
+        """The messages that are in the ranges."""
         if self._beyond or not found:
             return found
         if len(self.places) == 1 and self._left:
@@ -220,7 +220,7 @@ class RangeReader:
         return moved
 
     def _reach(self, partition: int, place: int) -> bool:
-        """Note that a partition was read up to ``place`` (exclusive); whether that is news."""
+        """Note that a partition was read up to ``place`` (exclusive); True if ``place`` is new."""
         if place <= self.places[partition]:
             return False
         self.places[partition] = place
@@ -257,7 +257,7 @@ class RangeReader:
             self._consumer.pause([self._at(partition)])
 
     def _continue(self) -> None:
-        """Seek the next range of each partition; what was fetched of it, and more, has been read by then."""
+        """Seek the next range of each partition; all fetched messages before this range have been read by then."""
         for partition, spans in self._left.items():
             if spans[0][0] > self.places[partition]:
                 self.places[partition] = spans[0][0]
@@ -268,14 +268,14 @@ class RangeReader:
         return {each.partition: each.offset for each in self._consumer.position(asked)} if asked else {}
 
     def _heed(self, reports: Sequence[Message]) -> None:
-        """What the client reports in place of messages; an error waits until the messages before it are taken."""
+        """Heed the client's reports in place of messages; an error waits until the messages before it are taken."""
         for report in reports:
             error: KafkaError = report.error()  # type: ignore[assignment]
             if error.name() == "_PARTITION_EOF":
                 self._heed_end(*place_of(report))
             elif error.name() == "_AUTO_OFFSET_RESET":
                 self._fault = self._fault or self._gone(place_of(report)[0], error.str(), KafkaException(error))
-            elif error.name() != "GROUP_AUTHORIZATION_FAILED":  # of the group that nobody uses
+            elif error.name() != "GROUP_AUTHORIZATION_FAILED":  # an error of the group that nobody uses
                 self._fault = self._fault or KafkaException(error)
 
     def _heed_end(self, partition: int, place: int) -> None:
@@ -330,9 +330,9 @@ class TopicConsumer:
     Args:
         kafka: options of the Kafka client.
         topic: the topic.
-        patience: seconds without any progress, after which it is an error that ranges are left.
-        committed: read committed messages only; otherwise ``kafka`` says which.
-        options: more of them; those of ``kafka`` go before them.
+        patience: seconds without any progress, after which unfinished ranges are an error.
+        committed: read committed messages only; otherwise ``kafka`` decides.
+        options: more options of the client; the options in ``kafka`` take precedence.
 
     Raises:
         ConfigError: the client refuses its options.
@@ -362,9 +362,9 @@ class TopicConsumer:
         self._consumer.close()
 
     def bounds(self, partitions: Iterable[int] | None = None) -> dict[int, Range]:
-        """The first offset and the next one of all partitions, or of these; none if there is no such topic.
+        """The first offset and the next offset of all partitions, or of these; empty if the topic does not exist.
 
-        Of a consumer of committed messages, the next offset is the one after the last of them.
+        For a consumer of committed messages, the next offset is the offset after the last committed message.
 
         Raises:
             BrokerUnavailableError: no broker answers.
@@ -374,11 +374,11 @@ class TopicConsumer:
         return {number: bounds_of(self._consumer, self._errors, self._topic, number) for number in numbers}
 
     def partitions(self) -> Sequence[int]:
-        """The numbers of the partitions; none if there is no such topic. Raises as :meth:`bounds` does."""
+        """The numbers of the partitions; empty if the topic does not exist. Raises as :meth:`bounds` does."""
         return partitions_of(self._consumer, self._errors, self._topic)
 
     def listed(self) -> Sequence[int]:
-        """As :meth:`partitions`, without asking for the topic by its name: some brokers create it then.
+        """As :meth:`partitions`, but without a request with the topic's name, at which some brokers create the topic.
 
         A topic that the user may not describe is left out.
         """
@@ -386,7 +386,7 @@ class TopicConsumer:
         return () if found is None or found.error is not None else sorted(found.partitions)
 
     def cluster(self) -> str:
-        """The id of the brokers' cluster; empty if they do not tell."""
+        """The id of the brokers' cluster; empty if the brokers do not tell the id."""
         return self._consumer.cluster_id(_CLUSTER_SECONDS) or ""
 
     def fetched_end(self, partition: int) -> int:
@@ -402,7 +402,7 @@ class TopicConsumer:
         return {one.partition: one.offset for one in found}
 
     def reader(self, ranges: Mapping[int, Sequence[Range]], *, beyond: bool = False) -> RangeReader:
-        """A reader of these ranges, or with ``beyond`` of what is behind them too; one at a time is possible."""
+        """A reader of these ranges, with ``beyond`` of the offsets after them too; only one reader at a time."""
         reader = RangeReader(self._consumer, self._errors, self._topic, self._patience, beyond=beyond, stable=True)
         reader.start(ranges)
         return reader
@@ -413,7 +413,7 @@ class TopicConsumer:
 
 
 def bounds(kafka: Mapping[str, Any], topic: str) -> dict[int, Range]:
-    """The bounds of all partitions for readers of committed messages; none if there is no such topic.
+    """The bounds of all partitions for readers of committed messages; empty if the topic does not exist.
 
     Raises:
         BrokerUnavailableError: no broker answers.
@@ -430,8 +430,8 @@ def committed_messages(
 
     Args:
         kafka: options of the Kafka client.
-        topic: the topic; none are yielded if it does not exist.
-        starts: offsets to begin with, of the partitions to read; by default all of all.
+        topic: the topic; no messages are yielded if it does not exist.
+        starts: by partition, the offset to begin with; by default, the first offsets of all partitions.
 
     Raises:
         BrokerUnavailableError: no broker answers.

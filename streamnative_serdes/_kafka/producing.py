@@ -1,4 +1,4 @@
-"""Producing: a producer whose queue is bounded, and what became of its messages."""
+"""Producing: a producer with a bounded queue, and the outcome of its messages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RefusedMessageError(BrokerRefusedError):
     Args:
         fault: the client's error.
         refused: the message.
-        topic: of the sender.
+        topic: the topic of the sender.
     """
 
     def __init__(self, fault: KafkaError, refused: Message, topic: str) -> None:
@@ -39,13 +39,13 @@ class Sender:
     Args:
         conf: the client's configuration.
         topic: for errors.
-        patience: seconds without any report of a message, after which no broker is there.
+        patience: seconds without any report of a message, after which brokers count as unavailable.
 
     Attributes:
         client: the producer; give it ``note`` as ``on_delivery``.
-        errors: its connection errors.
+        errors: the producer's connection errors.
         delivered: the last message that was delivered, by topic and partition.
-        counts: how many were, since the beginning.
+        counts: the number of messages delivered since the beginning, by topic and partition.
 
     Raises:
         ConfigError: the client refuses its configuration.

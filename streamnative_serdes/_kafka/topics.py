@@ -39,7 +39,7 @@ _NO_LEADER: Final = ("_NOENT", "_UNKNOWN_PARTITION")
 _READY_SECONDS: Final = 30.0  # until all partitions of a new topic have a leader
 _SIXTEEN_BYTES: Final = re.compile(r"[A-Za-z0-9_-]{21}[AQgw]")
 _MISSING: Final = ("UNKNOWN_TOPIC_OR_PART", "UNKNOWN_TOPIC_ID")
-# What a topic inherits from its broker, under the broker's names; the first of several that is set.
+# Settings that a topic inherits from its broker, under the broker's names; of several names, the first that is set.
 _INHERITED: Final[Mapping[str, tuple[tuple[str, int], ...]]] = {
     "cleanup.policy": (("log.cleanup.policy", 1),),
     "max.message.bytes": (("message.max.bytes", 1),),
@@ -59,10 +59,10 @@ def offsets(
 
     Args:
         admin: the client.
-        errors: collects its connection errors.
+        errors: collects the client's connection errors.
         wanted: by partition, EARLIEST, LATEST, or a time in milliseconds since 1970: the offset of the first message
-            from then on, -1 if there is none.
-        committed: of those who read committed messages only; LATEST is the first open transaction then.
+            from that time on, or -1 without such a message.
+        committed: for readers of committed messages only; LATEST is then the first open transaction.
 
     Raises:
         BrokerUnavailableError: no broker answers.
@@ -94,7 +94,7 @@ def _spec(number: int) -> Any:
 
 
 class PulsarAdmin(Protocol):
-    """What is asked of Pulsar about a KoP: see SchemaRegistryClient."""
+    """The requests to Pulsar about a KoP: see SchemaRegistryClient."""
 
     def clusters(self) -> Collection[str]: ...
 
@@ -109,7 +109,7 @@ Connect: TypeAlias = Callable[[], AbstractContextManager[PulsarAdmin]]
 def metadata(
     asking: Consumer | Producer | AdminClient, errors: ClientErrors, topic: str | None = None, most: float | None = None
 ) -> Any:
-    """The brokers, and all topics, or the one that is named; some brokers create it then.
+    """The brokers, and all topics, or only ``topic``, which some brokers create at such a request.
 
     Raises:
         BrokerUnavailableError: no broker answers, within ``most`` seconds.
@@ -120,7 +120,7 @@ def metadata(
 
 
 def partitions_of(asking: Consumer | AdminClient, errors: ClientErrors, topic: str) -> Sequence[int]:
-    """The numbers of the topic's partitions; none if it does not exist.
+    """The numbers of the topic's partitions; empty if the topic does not exist.
 
     Raises:
         BrokerUnavailableError: no broker answers.
@@ -135,7 +135,7 @@ def partitions_of(asking: Consumer | AdminClient, errors: ClientErrors, topic: s
 
 
 def bounds_of(consumer: Consumer, errors: ClientErrors, topic: str, partition: int) -> Range:
-    """The first offset of a partition, and the next one; of a consumer of committed messages, the one after the last.
+    """The first and the next offset of a partition; for a consumer of committed messages, only these count.
 
     Raises:
         BrokerUnavailableError: no broker answers.
@@ -155,13 +155,13 @@ class Topic:
     """A topic as its cluster describes it.
 
     Args:
-        name: as Kafka clients call it.
-        partitions: their number.
-        replicas: of each message.
-        settings: all that the broker tells, such as ``retention.ms``, with those of the broker that it inherits.
-        own: those of ``settings`` that were set for this topic.
-        id: which tells it from others that had or will have its name; None where the broker has none.
-        cluster: the id of its cluster.
+        name: the name that Kafka clients use.
+        partitions: the number of partitions.
+        replicas: the number of replicas of each message.
+        settings: all settings that the broker tells, such as ``retention.ms``, inherited settings included.
+        own: the part of ``settings`` that was set for this topic.
+        id: differs from the ids of former and later topics of this name; None if the broker does not have ids.
+        cluster: the id of the topic's cluster.
     """
 
     name: str
@@ -178,13 +178,13 @@ class Cluster:
 
     Args:
         kafka: options of the Kafka client.
-        topic: the topic that it is about, for errors.
-        pulsar: connects to Pulsar's registry, if there is one; it knows the topics of a KoP, whose cluster is Pulsar's.
+        topic: the topic of the caller, for errors.
+        pulsar: connects to Pulsar's registry, if any, which knows the topics of a KoP, whose cluster is Pulsar's.
 
     Every method raises:
 
     - BrokerUnavailableError: no broker answers;
-    - BrokerRefusedError: it refuses, such as for a missing right.
+    - BrokerRefusedError: a broker refuses, such as for a missing right.
 
     Raises:
         ConfigError: the options are not valid, or have no ``bootstrap.servers``.
@@ -216,7 +216,7 @@ class Cluster:
         )
 
     def id_of(self, name: str) -> tuple[bool, str | None]:
-        """Whether a topic exists, and its id; None where the broker has none."""
+        """Whether a topic exists, and its id; None if the broker does not have ids."""
         described = self._described(name)
         return described is not None, None if described is None else _id(described)
 
@@ -226,10 +226,10 @@ class Cluster:
 
     @cached_property
     def is_kop(self) -> bool:
-        """Whether it is a KoP: its id is the name of Pulsar's cluster; those of Kafka's clusters are made up.
+        """Whether the cluster is a KoP: its id is the name of Pulsar's cluster; ids of Kafka's clusters are random.
 
         A KoP describes settings that are not the topic's (``cleanup.policy=compact``, ``max.message.bytes=1000012``),
-        ignores those of a new topic, and never answers a request to delete one. What it says of its broker is true.
+        ignores settings of a new topic, and never answers a request to delete a topic. Settings of its broker are true.
         """
         if self._pulsar is None or _is_made_up(self._name):
             return False
@@ -241,7 +241,7 @@ class Cluster:
             return False
 
     def retention(self, namespace: str) -> tuple[int, int] | None:
-        """Of a KoP: see SchemaRegistryClient.retention."""
+        """The retention of a KoP's namespace: see SchemaRegistryClient.retention."""
         assert self._pulsar is not None
         with self._pulsar() as registry:
             return registry.retention(namespace)
@@ -259,7 +259,7 @@ class Cluster:
         return self._cluster.cluster_id or ""
 
     def defaults(self) -> dict[str, str]:
-        """The settings that a new topic inherits, as far as a broker tells; empty without the right to ask."""
+        """The settings that a new topic inherits, as far as a broker tells them; empty without the right to ask."""
         listed = metadata(self._admin, self._errors)
         try:
             entries = self._settings(ConfigResource.Type.BROKER, str(min(listed.brokers)))
@@ -277,13 +277,13 @@ class Cluster:
         """Create a topic, and wait until its partitions can be written.
 
         Args:
-            name: its name.
-            partitions: their number.
-            replicas: of each message; -1 for the broker's default.
-            settings: those that differ from the broker's.
+            name: the name of the topic.
+            partitions: the number of partitions.
+            replicas: the number of replicas of each message; -1 for the broker's default.
+            settings: the settings that differ from the broker's.
 
         Returns:
-            False if it exists already; it is unchanged then.
+            False if the topic exists already, in which case it is unchanged.
         """
         new = NewTopic(name, partitions, replication_factor=replicas, config=dict(settings))
         try:
@@ -300,10 +300,10 @@ class Cluster:
         return True
 
     def delete(self, name: str, seconds: float) -> None:
-        """Delete a topic, within ``seconds``; it is no error if it does not exist.
+        """Delete a topic, within ``seconds``; a topic that does not exist is not an error.
 
         Raises:
-            SchemaRegistryError: of a KoP, whose topics Pulsar deletes.
+            SchemaRegistryError: Pulsar, which deletes the topics of a KoP, refuses or cannot be asked.
         """
         if self.is_kop and self._pulsar is not None:
             with self._pulsar() as registry:
@@ -316,7 +316,7 @@ class Cluster:
                 raise refused(f"delete topic {name}", "DELETE on the topic", self._errors.topic, error) from error
 
     def ensure(self, name: str, partitions: int, settings: Mapping[str, str]) -> None:
-        """Create a topic unless it is there; one with fewer partitions gets more."""
+        """Create a topic unless it exists; an existing topic with fewer partitions gets more."""
         if self.create(name, partitions, -1, settings):
             return
         if len(partitions_of(self._admin, self._errors, name)) < partitions:
@@ -330,7 +330,7 @@ class Cluster:
             )
 
     def operations(self, name: str, seconds: float) -> frozenset[str]:
-        """What the user may do with a topic, as ``WRITE``; empty if the broker does not say so within ``seconds``."""
+        """The operations on a topic that the user may do, as ``WRITE``; empty without an answer within ``seconds``."""
         asked = self._admin.describe_topics(
             _collection(name), include_authorized_operations=True, request_timeout=seconds
         )
@@ -341,7 +341,7 @@ class Cluster:
         return frozenset(operation.name for operation in found or ())
 
     def _wait_for(self, name: str, partitions: int) -> None:
-        """Brokers learn of a new topic one after the other, and its leaders are elected a little later."""
+        """Wait for a new topic: brokers learn of it one after the other, and its leaders are elected a little later."""
         until = time.monotonic() + _READY_SECONDS
         while time.monotonic() < until:
             found = self._described(name)
@@ -356,7 +356,7 @@ class Cluster:
         )
 
     def _described(self, name: str) -> Any:
-        """Unlike a request for metadata, this one does not create the topic."""
+        """The description of a topic, or None; unlike a request for metadata, this does not create the topic."""
         try:
             return self._ask(
                 f"describe topic {name}",
@@ -394,13 +394,13 @@ def _collection(name: str) -> Any:
 
 
 def _id(described: Any) -> str | None:
-    """KoP, and brokers before Kafka 2.8, answer with zeros."""
+    """The id of a described topic; None for zeros, which KoP and brokers before Kafka 2.8 answer."""
     found = described.topic_id
     return str(found) if found.get_most_significant_bits() or found.get_least_significant_bits() else None
 
 
 def refused(doing: str, right: str | None, topic: str, error: KafkaException) -> BrokerRefusedError:
-    """The error of what the broker refused to do; the hint names the ``right`` if that is what the user lacks."""
+    """The error of a refused request; the hint names the ``right`` if the user lacks this right."""
     fault: KafkaError = error.args[0]
     rights = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
     hint = f"the user needs the right {right}" if right is not None and fault.code() in rights else None
@@ -413,7 +413,7 @@ def _cause(error: BrokerRefusedError) -> str | None:
 
 
 def _is_made_up(cluster: str) -> bool:
-    """Whether it is sixteen bytes in base64, as Kafka's tools make ids of clusters: 22 letters with four free bits."""
+    """Whether the id is sixteen bytes in base64, as Kafka's tools make ids: 22 letters with four free bits."""
     return _SIXTEEN_BYTES.fullmatch(cluster) is not None
 
 
@@ -422,7 +422,7 @@ def _has_leader(partition: Any) -> bool:
 
 
 def _is_own(entry: Any) -> bool:
-    """Whether it was set for the topic; some versions of the client give the source as a number."""
+    """Whether a setting was set for the topic; some versions of the client give the source as a number."""
     return entry.value is not None and entry.source in (
         ConfigSource.DYNAMIC_TOPIC_CONFIG,
         ConfigSource.DYNAMIC_TOPIC_CONFIG.value,

@@ -1,7 +1,7 @@
 """Transactions: whether the brokers have them, their errors, and their steps.
 
-Brokers give producer ids to idempotent and transactional producers. A KoP does only with a transaction coordinator
-(``kafkaTransactionCoordinatorEnabled``, off by default), and never answers without one. A producer that waits for an id
+Brokers give producer ids to idempotent and transactional producers. A KoP does so only with a transaction coordinator
+(``kafkaTransactionCoordinatorEnabled``, off by default), and never answers without it. A producer that waits for an id
 delivers nothing and reports nothing, so the brokers are asked beforehand: the client's statistics tell whether an
 idempotent producer has its id, before anything is sent.
 """
@@ -32,7 +32,7 @@ IDEMPOTENCE: Final = "enable.idempotence"
 _ON: Final = ("true", "t", "1")  # as the client reads it
 _SECONDS: Final = 10.0  # Kafka's brokers take a fraction of one
 _ASKING: Final[Mapping[str, Any]] = {IDEMPOTENCE: True, "statistics.interval.ms": 50}
-# What does not go together with idempotence, or is for messages.
+# Options that contradict idempotence, or that are for messages.
 _OF_OTHERS: Final = frozenset(
     {
         *(IDEMPOTENCE, "transactional.id", "on_delivery", "dr_cb", "acks", "request.required.acks", "retries"),
@@ -44,14 +44,14 @@ _OF_OTHERS: Final = frozenset(
 _WITHOUT: Final[Mapping[str, Any]] = {IDEMPOTENCE: False, "max.in.flight.requests.per.connection": 1}
 _COORDINATOR: Final = "a KoP gives them with kafkaTransactionCoordinatorEnabled=true, which is not its default"
 _REASON_SECONDS: Final = 60.0  # for which a negative answer holds: a broker may just be starting
-_known: Final[dict[str, tuple[str | None, float]]] = {}  # what was found out in this process, and until when it holds
+_known: Final[dict[str, tuple[str | None, float]]] = {}  # the answers in this process, and until when they hold
 _locks: Final[dict[str, threading.Lock]] = {}  # held while brokers are asked
 
 
 def no_producer_ids(kafka: Mapping[str, Any], topic: str) -> str | None:
-    """Why the brokers give no producer ids; None if they do.
+    """Why the brokers give no producer ids; None if they give ids.
 
-    They are asked once in a process, and again after a minute if they do not; threads share one question.
+    Brokers are asked once in a process, and again a minute after a negative answer; threads share one question.
 
     Args:
         kafka: the client's configuration.
@@ -73,10 +73,10 @@ def no_producer_ids(kafka: Mapping[str, Any], topic: str) -> str | None:
 
 
 def idempotence(kafka: Mapping[str, Any], topic: str) -> Mapping[str, Any]:
-    """What to add to a producer's configuration that leaves ``enable.idempotence`` to us: it is on where it works.
+    """Additions to a producer's configuration that leaves ``enable.idempotence`` to us: it stays on if it works.
 
     Raises:
-        ConfigError: the configuration has it on, and the brokers give no producer ids.
+        ConfigError: the configuration turns idempotence on, and the brokers give no producer ids.
         BrokerUnavailableError: no broker answers.
     """
     given = kafka.get(IDEMPOTENCE)
@@ -135,10 +135,10 @@ def is_unsupported(fault: KafkaError) -> bool:
 
 
 def until_done(step: Callable[[], object], gives_up: Callable[[], bool]) -> None:
-    """Repeat a step of a transaction, which goes on where it was, while the client says that it may be repeated.
+    """Repeat a step of a transaction, which continues each time, while the client calls its error retriable.
 
     Raises:
-        KafkaException: it may not, or ``gives_up`` says so.
+        KafkaException: the error is not retriable, or ``gives_up`` returns True.
     """
     while True:
         try:
