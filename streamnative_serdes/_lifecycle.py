@@ -55,7 +55,7 @@ class Lifecycle:
     """Mixed into each face, over a compiled ``_call_path`` class.
 
     A face names its ``OPTIONS`` and the class of its ``POLICY``, which is made from the checked options and the
-    constructor's arguments. The policy has ``conf``, ``binding``, ``topics`` (known without being bound), ``confluent``:
+    constructor's arguments. The policy has ``conf``, ``binding``, ``topics`` (known but not bound), ``confluent``:
     the schemas of the second registry, or None, and ``seen``: the versions of topics that a copy must know, or None.
     """
 

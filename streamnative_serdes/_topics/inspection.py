@@ -1,7 +1,7 @@
-"""Checks that a topic is still the one that is known: a deleted topic that is recreated counts from version 0 again.
+"""Checks whether a topic was recreated: a deleted topic that is recreated counts from version 0 again.
 
 A topic was recreated if a version has another schema or another time of registration than before, or if the latest
-version is below a known one. Then all that is known about it is dropped.
+version is below a known version. Then the known schemas of the topic are dropped.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ REFRESH_SECONDS = 2.0  # how long to wait for the registry where an older answer
 
 
 class Inspector:
-    """Compares what the registry answers with what is known; runs under single flight.
+    """Compares the registry's answers with the known schemas; runs under single flight.
 
     Args:
         client: asks the registry.
-        topics: what is known.
-        users: are told after a topic's state was dropped.
+        topics: the known states of topics.
+        users: are called after a topic's state was dropped.
     """
 
     def __init__(self, client: SchemaRegistryClient, topics: Topics, users: Users) -> None:
         self._client, self._topics, self._users = client, topics, users
 
     def check(self, topic: TopicName) -> bool:
-        """Ask for the latest schema. If the registry cannot be asked, what is known stays valid.
+        """Ask for the latest schema. If the registry cannot be asked, the known schemas stay valid.
 
         Returns whether the registry answered.
         """
@@ -73,7 +73,7 @@ class Inspector:
             self._topics.keep(topic, known)  # its time of registration, which a POST does not report
 
     def fits(self, topic: TopicName, info: SchemaInfo) -> bool:
-        """Whether ``info`` agrees with what is known of the topic; if not, forget the topic."""
+        """Whether ``info`` agrees with the known schemas of the topic; if not, forget the topic."""
         why = self._topics.get(topic).contradiction(info, self._topics.limits)
         if why:
             self._recreated(topic, why)
@@ -85,7 +85,7 @@ class Inspector:
         self._users.rebind()
 
     def lost(self, topic: TopicName) -> None:
-        """The topic's schemas were deleted. The known ones still read what was written by them."""
+        """Note that the topic's schemas were deleted. Known schemas still read the messages that they wrote."""
         logger.warning("the schemas of topic %s were deleted; the next write registers its schema again", topic.given)
         self._topics.change(topic, lambda state: state.without_registrations().answered())
         self._users.rebind()

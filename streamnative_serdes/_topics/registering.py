@@ -21,7 +21,7 @@ from .schema_version import Halves, SchemaVersion
 def register_pair(
     client: SchemaRegistryClient, topic: TopicName, given: SchemaVersion, halves: Halves, limits: Limits
 ) -> int:
-    """Return the newest version of the topic that is this pair by Avro's rules; register it if no version is.
+    """Return the newest version of the topic that equals this pair by Avro's rules; register the pair if none does.
 
     Raises:
         SchemaError: the topic has another encoding, or a half is of another type.
