@@ -1,4 +1,4 @@
-"""What passes between Arrow and confluent-kafka: its messages as the columns of Spark's Kafka source, and back."""
+"""Arrow and confluent-kafka: the client's messages as the columns of Spark's Kafka source, and back."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def kafka_schema(names: Sequence[str] = KAFKA_COLUMNS) -> pa.Schema:
     """The types of :func:`kafka_columns`: those of Spark's Kafka source. All columns are nullable.
 
     Raises:
-        ConfigError: as there.
+        ConfigError: as :func:`kafka_columns` says.
     """
     return _layout(tuple(names))[1]
 
@@ -50,11 +50,11 @@ def kafka_columns(messages: Iterable[Any], names: Sequence[str] = KAFKA_COLUMNS)
     type -1. The batch owns its memory: the messages may be dropped.
 
     Args:
-        messages: what ``consumer.consume()`` of confluent-kafka returns, without errors (:func:`without_errors`).
+        messages: the result of ``consumer.consume()`` of confluent-kafka, without errors (:func:`without_errors`).
         names: columns of Spark's Kafka source, in any order.
 
     Raises:
-        ConfigError: there is no such column, or it is named twice.
+        ConfigError: a column does not exist, or is named twice.
         DecodeError: a message is an error of the client, or has parts of other types; has ``row``.
         BatchTooLargeError: keys, values or headers take more than 2 GB; ``row`` is the first that does not fit.
     """
@@ -67,13 +67,13 @@ def bytes_of(array: pa.Array) -> list[bytes | None]:
 
     Raises:
         DecodeError: the array is damaged.
-        TypeError: it has another type.
+        TypeError: the array has another type.
     """
     return bytes_list(*array.__arrow_c_array__())
 
 
 def without_errors(messages: Iterable[Any]) -> tuple[list[Any], list[Any]]:
-    """Return (messages, errors) of what ``consumer.consume()`` returns: errors have an ``error()``, such as ends."""
+    """Split the result of ``consumer.consume()`` into (messages, errors): errors have an ``error()``, such as ends."""
     return split_errors(messages)
 
 

@@ -1,4 +1,4 @@
-"""The asyncio twins: what is known is computed at once, and answers of the registry are waited for in a thread."""
+"""The asyncio twins: known schemas are used at once, and answers of the registry are awaited in a thread."""
 
 from __future__ import annotations
 
@@ -75,11 +75,11 @@ _S = TypeVar("_S", AvroSerializer, AvroDeserializer)
 
 
 class _Async(Generic[_S]):
-    """What both directions share.
+    """The base of both directions.
 
     Args:
-        make: gives the blocking twin, which may ask the registry for references.
-        at_once: what the twin gives without asking the registry, or MISS.
+        make: makes the blocking twin, which may ask the registry for references.
+        at_once: returns the twin's result without asking the registry, or MISS.
     """
 
     def __init__(self, make: Callable[[], _S], at_once: Callable[[_S, Any, SerializationContext | None], Any]) -> None:
@@ -132,7 +132,7 @@ class AsyncAvroSerializer(_Async[AvroSerializer], Serializer):
     async def __call__(self, obj: Any, ctx: SerializationContext | None = None) -> bytes | None:  # type: ignore[override]
         if obj is None:
             return None
-        # A context without a topic is left to the blocking twin, which says what is wrong with it.
+        # A context without a topic is left to the blocking twin, whose error names the fault.
         if self._to_dict is not None and ctx is not None and isinstance(getattr(ctx, "topic", None), str):
             obj = self._to_dict(obj, ctx)
         message: bytes | None = await self._run((obj,), ctx)  # wrapped: None from to_dict is no tombstone

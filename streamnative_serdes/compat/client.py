@@ -52,14 +52,14 @@ class SchemaRegistryClient:
 
     A subject is a topic: ``orders-value`` and ``orders`` both mean the topic ``orders``. ``orders-key`` is refused,
     since a topic's schema describes its values. Versions count as Confluent's, from 1 in each topic: they are Pulsar's
-    version + 1. Ids are Pulsar's versions, from 0, so an id is meaningful only together with the topic. It caches
-    nothing; SerDes cache what they need. Threads may share a client, and it can be pickled.
+    version + 1. Ids are Pulsar's versions, from 0, so an id is meaningful only together with the topic. A
+    client caches nothing; SerDes cache their schemas. Threads may share a client, and it can be pickled.
 
     Raises:
         ConfigError: an unknown key, an invalid value, or a key that Pulsar cannot support.
 
     Methods raise SchemaRegistryError, with Confluent's ``http_status_code``, ``error_code`` and ``error_message``. For
-    an invalid schema that the topic does not hold, the error is a SchemaError too, and it was not sent.
+    an invalid schema that the topic does not hold, the error is a SchemaError too, and the schema was not sent.
     """
 
     def __init__(self, conf: Mapping[str, Any]) -> None:
@@ -81,7 +81,7 @@ class SchemaRegistryClient:
 
     @property
     def _binding(self) -> Binding:
-        """What this process knows of the registry; shared with the SerDes that have this client's options."""
+        """The binding of this process to the registry; shared with the SerDes that have this client's options."""
         return Binding.shared(self._conf)
 
     @property
@@ -132,7 +132,7 @@ class SchemaRegistryClient:
         return held
 
     def _held(self, subject: str, topic: str, given: ParsedSchema) -> RegisteredSchema | None:
-        """The newest version of the topic that is this schema."""
+        """The newest version of the topic that has this schema."""
         limits = schema_limits(self._conf)
         there = reversed(self._pulsar.all_versions(topic))
         return next((_found(subject, info) for info in there if holds(info, given, limits)), None)
@@ -208,7 +208,7 @@ class SchemaRegistryClient:
     def get_versions(
         self, subject_name: str, deleted: bool = False, deleted_only: bool = False, offset: int = 0, limit: int = -1
     ) -> list[int]:
-        """The versions that are not deleted, in order, from 1. Empty if there are none; Confluent's raises then."""
+        """The versions that are not deleted, in order, from 1; empty if all are, where Confluent's client raises."""
         _refuse_formats("get_versions", None, deleted or deleted_only)
         numbers = [versions.to_confluent(info.version) for info in self._pulsar.all_versions(topic_of(subject_name))]
         return numbers[offset : None if limit < 0 else offset + limit]
@@ -220,7 +220,7 @@ class SchemaRegistryClient:
         """Delete all schemas of the topic, and return their versions.
 
         Later versions continue the numbering, unless ``permanent``: then they start at 1 again, and messages that are
-        still in the topic are read with the wrong schemas. SerDes of this client forget what is deleted for good.
+        still in the topic are read with the wrong schemas. SerDes of this client forget permanently deleted schemas.
         """
         topic, deleted = topic_of(subject_name), self.get_versions(subject_name)
         self._pulsar.delete(topic, force=permanent)
@@ -236,7 +236,7 @@ class SchemaRegistryClient:
         normalize: bool = False,  # noqa: ARG002
         verbose: bool = False,  # noqa: ARG002
     ) -> bool:
-        """Whether the topic would accept ``schema``; its strategy decides with which versions it is compared."""
+        """Whether the topic would accept ``schema``; the topic's strategy decides which versions are compared."""
         if version != "latest":
             raise unsupported(
                 "test_compatibility with a version",
@@ -254,7 +254,7 @@ class SchemaRegistryClient:
         """The text of ``schema`` with its references resolved.
 
         Raises:
-            SchemaError: the references cannot be resolved, or a schema is not one that Pulsar can store.
+            SchemaError: the references cannot be resolved, or Pulsar cannot store a schema.
             SchemaRegistryError: a referenced schema does not exist.
         """
         if isinstance(schema, str):
@@ -264,10 +264,10 @@ class SchemaRegistryClient:
         return self_contained(require_avro(schema), self._referred)
 
     def _parsed(self, topic: str, schema: Schema | str, *, to_register: bool = False) -> ParsedSchema:
-        """Parse ``schema`` before it is sent: the registry would refuse a bad one without saying where it is wrong.
+        """Parse ``schema`` before it is sent: the registry would refuse a bad schema without naming the place.
 
         Raises:
-            BadSchemaError: it is no Avro schema. One that is not valid has a fault: the registry may hold it.
+            BadSchemaError: ``schema`` is not an Avro schema. An invalid schema has a fault: the registry may hold it.
         """
         text = self.self_contained(schema)
         try:
@@ -279,7 +279,7 @@ class SchemaRegistryClient:
         return require_avro(self.get_version(reference.subject, reference.version).schema)
 
     def clear_latest_caches(self) -> None:
-        """Make SerDes of this client ask for latest schemas again. If the registry is away, they keep the last ones."""
+        """Make SerDes of this client ask for latest schemas again. If the registry is away, its last answers hold."""
         self._binding.expire()
 
     def clear_caches(self) -> None:

@@ -83,7 +83,7 @@ def for_client(conf: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _split_user_info(conf: dict[str, Any]) -> None:
-    """Move user and password from the address to their option: errors show the address, so it must not have them."""
+    """Move user and password from the address to their option, since errors show the address."""
     urls = conf.get("schema.registry.url")
     if not isinstance(urls, str) or "@" not in urls:
         return
@@ -123,7 +123,7 @@ def for_serdes(conf: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def framings(conf: Mapping[str, Any] | None) -> dict[str, str]:
-    """What a deserializer reads if it has the second registry and is not told: what ``schema.id.deserializer`` says.
+    """The framings of a deserializer with the second registry and without ``framings``, by ``schema.id.deserializer``.
 
     Confluent's default is ``dual_schema_id_deserializer``: the header, else the prefix.
     """

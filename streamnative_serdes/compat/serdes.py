@@ -95,7 +95,7 @@ def checked_client(client: object, kind: type[_C], schema: object) -> _C:
     """Return ``client`` if it is of this type.
 
     Raises:
-        ConfigError: it is not; the hint covers likely mistakes, such as swapping it with ``schema``, the next argument.
+        ConfigError: ``client`` is not; the hint covers likely mistakes, such as an exchange with ``schema``.
     """
     if isinstance(client, kind):
         return client

@@ -17,7 +17,7 @@ def to_pulsar(version: object, topic: str) -> int:
     """Pulsar's number for Confluent's, which may be given as text, as Confluent's client allows.
 
     Raises:
-        BadVersionError: it is not a whole number from 1 on.
+        BadVersionError: ``version`` is not a whole number from 1 on.
     """
     number = whole(version)
     if number is None or number < 1:
