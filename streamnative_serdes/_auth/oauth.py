@@ -66,7 +66,7 @@ def key_source(value: str, option: str) -> Callable[[], ClientKey]:
 
 
 def _is_content(value: str) -> bool:
-    """Whether ``value`` is the key itself, plain or in base64: taken for a path, errors would show it."""
+    """Whether ``value`` is the key itself, plain or in base64, which errors would show if it were taken for a path."""
     try:
         return "{" in value or base64.b64decode(value, validate=True).lstrip().startswith(b"{")
     except ValueError:

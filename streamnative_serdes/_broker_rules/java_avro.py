@@ -1,4 +1,4 @@
-"""Avro schemas as the broker reads them: what Java's Avro parses, which defaults fail, and the older JSON format.
+"""Avro schemas as the broker reads them: parsing by Java's Avro, defaults that fail, and the older JSON format.
 
 Source: Avro 1.11.4, ``Schema.Parser``, ``Schema.isValidDefault``, ``ResolvingGrammarGenerator.encode``; Pulsar's
 StructSchemaDataValidator and JsonSchemaCompatibilityCheck; each rule was observed on 4.0.8.
@@ -83,7 +83,7 @@ def _settle(part: Field) -> None:
 
 
 def _refuse_what_only_we_take(tree: Any) -> None:
-    """Our lenient parser drops an invalid enum default and aliases other than text; Java refuses them."""
+    """Refuse an invalid enum default and aliases other than text, which our lenient parser drops and Java refuses."""
     for node in _types(tree):
         for part in (node, *node.get("fields", ())) if node["type"] in NAMED else ():
             _refuse_aliases(part.get("aliases", []), named=part is node)
@@ -92,7 +92,7 @@ def _refuse_what_only_we_take(tree: Any) -> None:
 
 
 def _refuse_aliases(aliases: Any, *, named: bool) -> None:
-    """Java checks the names of types, as those of the types themselves, and not those of fields."""
+    """Check aliases as Java does: those of types as the names of types, and those of fields not at all."""
     texts = isinstance(aliases, list) and all(isinstance(alias, str) for alias in aliases)
     if not texts or (named and not all(is_name(alias.rpartition(".")[2]) for alias in aliases)):
         raise SchemaError(f"alias not a name: {aliases!r:.80}")
@@ -260,7 +260,7 @@ def jackson_kind(data: SchemaData) -> str | None:
 
 
 def is_avro(data: SchemaData) -> bool:
-    """Whether Java's parser accepts it as Avro, or fails with another exception than the parser's own."""
+    """Whether Java's parser accepts the schema as Avro, or fails with another exception than the parser's own."""
     try:
         java_parse(data.text)
     except OutsideOfParserError:

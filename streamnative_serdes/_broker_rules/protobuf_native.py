@@ -1,8 +1,8 @@
-"""PROTOBUF_NATIVE schemas as the broker reads them: which message a schema means, and which changes are allowed.
+"""PROTOBUF_NATIVE schemas as the broker reads them: the message that a schema means, and the allowed changes.
 
-The text is JSON: ``{"fileDescriptorSet": base64, "rootMessageTypeName": ..., "rootFileDescriptorName": ...}``. Whether
-the descriptors are valid, the descriptor pool of the library protobuf says, and a few rules about what only
-protobuf-java refuses.
+The text is JSON: ``{"fileDescriptorSet": base64, "rootMessageTypeName": ..., "rootFileDescriptorName": ...}``. The
+descriptor pool of the library protobuf checks the descriptors; a few more rules are for schemas that only protobuf-java
+refuses.
 
 Source: ProtobufNativeSchemaUtils and ProtobufNativeSchemaCompatibilityCheck of Pulsar 4.0.8; Descriptors.java of
 protobuf-java 3.25.5.
@@ -124,7 +124,7 @@ def _check(root: str, files: Mapping[str, FileDescriptorProto], pool: Descriptor
 
 
 def _reached(names: Iterable[str], links: Callable[[str], Iterable[str]]) -> Iterable[str]:
-    """The names, and those that they lead to."""
+    """The names, and all names that links lead to."""
     found, waiting = dict[str, None](), list(names)
     while waiting:
         name = waiting.pop()

@@ -1,6 +1,7 @@
-"""Rehearsal: what a topic would answer to schemas that are registered one after the other, without asking it.
+"""Rehearsal: the answers of a topic to registering schemas in order, without requests to the topic.
 
-It goes by :class:`Store`, so the strategies are checked as the broker checks them. The right to read is enough.
+The answers are those of :class:`Store`, so the strategies are checked as the broker checks them. The right to read is
+enough.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ class Rehearsed:
     """The outcome of one registration.
 
     Args:
-        number: the version; of a new schema, the one that follows, which former deletions make higher.
+        number: the version; for a new schema, the next version, which former deletions make higher.
         new: whether the topic does not have the schema yet.
-        refusal: why the strategy refuses it; None if it does not.
+        refusal: why the strategy refuses the schema; None if it is accepted.
     """
 
     number: int
@@ -89,7 +90,7 @@ class Rehearsal:
 
 
 def refusal_of(text: str, kind: str = "AVRO") -> str | None:
-    """Why the broker would refuse this schema whatever the strategy; None if it would not."""
+    """Why the broker would refuse this schema with any strategy; None if the broker would accept it."""
     try:
         validate(from_post(kind, text, {}))
     except _REFUSALS as error:
@@ -98,9 +99,9 @@ def refusal_of(text: str, kind: str = "AVRO") -> str | None:
 
 
 def comparison_fault(text: str) -> str | None:
-    """Why the broker fails each time that it compares this Avro schema with another one; None if it does not.
+    """Why the broker fails at each comparison of this Avro schema with another schema; None if it does not fail.
 
-    It accepts such a schema as a topic's first one all the same. A default that does not fit its field is the cause.
+    The broker still accepts such a schema as a topic's first. The cause is a default that does not fit its field.
     """
     try:
         check_defaults(avro(from_post("AVRO", text, {})))

@@ -1,4 +1,4 @@
-"""Schemas as the broker stores them: the two halves of KEY_VALUE, and what a GET shows.
+"""Schemas as the broker stores them: the two halves of KEY_VALUE, and the answers to GET.
 
 Source: Pulsar's SchemaUtils and KeyValueSchemaInfo; each rule was observed on 4.0.8.
 """

@@ -107,7 +107,7 @@ def refuse_idle_registry(values: Mapping[str, Any]) -> None:
 
 
 def _confluents(values: Mapping[str, Any]) -> tuple[str, str]:
-    """The option that names framings, and the first of Confluent's framings in it, "" if it names only others."""
+    """The option that names framings, and its first framing of Confluent's; "" if it names none of these."""
     name = next((name for name in ("framings", "framing") if name in values), "")
     framings = _joined(values[name]).split(",") if name else []
     return name, next((framing for framing in framings if framing.startswith("confluent")), "")
@@ -171,7 +171,7 @@ def _refuse_unknown(known: Mapping[str, Option], conf: Mapping[str, Any]) -> Non
 
 
 def _instead(key: str, known: Mapping[str, Option]) -> str:
-    """The hint about an option that is unknown: one that was probably meant, or whose option it is."""
+    """The hint about an unknown option: the option that was probably meant, or the owner of the option."""
     owner = None if nearest(key, known, alike=_MISSPELT) else _ELSEWHERE.get(key)
     if owner is not None:
         return f"it is an option of {owner}, and has no effect here"

@@ -177,7 +177,7 @@ class ClientErrors:
         return self.answered and _goes_on_waiting(self.addresses, since, str(self) or "no answer")
 
     def gives_up(self, since: float, seconds: float) -> bool:
-        """Whether nothing has come for ``seconds`` after ``since``, or for the time of ``patient`` if brokers are away."""
+        """Whether nothing came for ``seconds`` after ``since``; if brokers are away, for the time of ``patient``."""
         silent = time.monotonic() - since
         if not (_current.get().seconds > 0 and self._said and self.answered):
             return silent > seconds

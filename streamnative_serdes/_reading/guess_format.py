@@ -40,7 +40,7 @@ def with_hint(error: _E, data: Any, in_header: int | None, *, confluent: bool = 
     if looks is None:
         return error
     if isinstance(error, DecodeError):
-        error.hint = looks  # what else there is to say of bytes is a guess too
+        error.hint = looks  # any other hint about bytes is a guess too
     elif isinstance(error, SchemaNotFoundError):
         error.hint = f"{looks}; {error.hint}" if error.hint else looks
     elif error.hint:  # the cause is known, whatever the bytes look like
@@ -49,7 +49,7 @@ def with_hint(error: _E, data: Any, in_header: int | None, *, confluent: bool = 
 
 
 def look_of(message: bytes, *, confluent: bool = False) -> str | None:
-    """Return a hint that names what a message without a header looks like; None if nothing is likely enough."""
+    """Return a hint that names the likely format of a message without a header; None if no format is likely."""
     of_registry = _apicurio(message) or (None if confluent else _confluent(message))
     return _cut_header(message) or of_registry or _known(message) or _text(message)
 

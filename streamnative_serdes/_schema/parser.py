@@ -151,10 +151,10 @@ def parse(
 
 
 def parse_given(source: object, *, limits: Limits = _DEFAULT_LIMITS, to_register: bool = False) -> Schema:
-    """Parse a user's schema that a registry may hold: what is wrong with it is its ``fault``, and is no error yet.
+    """Parse a user's schema that a registry may hold: an error in the schema becomes its ``fault``, and is not raised.
 
     Raises:
-        SchemaError: it cannot be parsed leniently either, so no registry holds it.
+        SchemaError: the schema cannot be parsed leniently either, so no registry holds it.
     """
     try:
         return parse(source, limits=limits, to_register=to_register)

@@ -1,6 +1,6 @@
-"""The schema of a record with only some of its fields: what a reader asks for who does not need the others.
+"""The schema of a record with only some of its fields, for a reader that does not need the other fields.
 
-Avro's resolution skips what the reader's schema lacks, so fields that are not asked for are not decoded.
+Avro's resolution skips fields that the reader's schema lacks, so they are not decoded.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NAMED: Final = frozenset({"record", "error", "enum", "fixed"})
 def projected(text: str, names: Sequence[str]) -> str:
     """The record's schema with the fields ``names``, in this order.
 
-    A type that is defined in a field that is left out is defined where it is first used.
+    A type that is defined in an omitted field is defined where it is first used.
 
     Args:
         text: the JSON of a record's schema.

@@ -1,4 +1,4 @@
-"""Schema resolution: whether and how a reader's schema reads what a writer's schema wrote, with aliases.
+"""Schema resolution: whether and how a reader's schema reads data of a writer's schema, with aliases.
 
 Sources: Avro specification 1.12, "Schema Resolution" and "Aliases"; Java's ``Resolver`` and ``Schema.applyAliases``.
 Pulsar's clients and brokers follow Java where it differs from the specification:
@@ -313,7 +313,7 @@ class Resolver:
         return fault
 
     def _alike(self, writer: Union, reader: Union) -> bool:
-        """Compare two types and cache what was found: all results after a match, only mismatches after a mismatch."""
+        """Compare two types and cache the results: all results after a match, only mismatches after a mismatch."""
         found: dict[tuple[int, int], bool] = {}
         alike = self._equivalent(writer, reader, found)
         self.alike.update(found if alike else {pair: False for pair, same in found.items() if not same})

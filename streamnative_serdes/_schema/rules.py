@@ -39,7 +39,7 @@ def _is_digit(char: str) -> bool:
 
 
 def is_namespace(text: str) -> bool:
-    """Whether Pulsar 4.2 takes it, which allows $ beside what Avro 1.12 allows."""
+    """Whether Pulsar 4.2 accepts the text as a namespace: it allows $ in addition to Avro 1.12."""
     return not text or all(is_name(part.replace("$", "_")) for part in text.split("."))
 
 
@@ -139,7 +139,7 @@ class DefaultChecker:
         self.steps = 0
 
     def fault(self, kind: AvroType, value: Any, depth: int = 0, *, whole: bool = True) -> str | None:
-        """Return what is wrong with the JSON ``value`` as a default of ``kind``, or None.
+        """Return the fault of the JSON ``value`` as a default of ``kind``, or None.
 
         ``whole``: it is the whole default of a field, not a part of one.
         """

@@ -1,8 +1,8 @@
-"""A copy of a schema by which one can tell the branches of unions in decoded data; the bytes are the same.
+"""A copy of a schema that tells the branches of unions apart in decoded data; the bytes are the same.
 
-Decoded data does not tell which branch of a union it is of: 5 may be an int or a long. In the copy, each branch of such
+Decoded data does not show its branch of a union: 5 may be an int or a long. In the copy, each branch of such
 a union is a record with one field, :data:`ONLY_FIELD`, whose name ends with the number of the branch. A codec with the
-option ``return.record.name`` returns it.
+option ``return.record.name`` returns this name.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def branch_number(record: str) -> int:
 
 
 def told_apart(schema: Schema) -> Schema:
-    """The copy. Named types get names of their own, so that they do not clash with those of the branches.
+    """The copy of ``schema``. Named types get new names, so that they do not clash with the branches' names.
 
     Defaults and logical types are left out: they do not matter for decoding. Its ``text`` is that of ``schema``.
     """

@@ -112,7 +112,7 @@ def batch_of(array: object, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def with_errors(schema: pa.Schema, error_column: str | None) -> pa.Schema:
-    """The columns of a batch: those of ``schema``, and a last one with the errors' texts if it has a name."""
+    """The columns of a batch: those of ``schema``, and a last column of errors if ``error_column`` is given."""
     return schema if error_column is None else schema.append(pa.field(error_column, pa.string()))
 
 

@@ -95,7 +95,7 @@ def has_client_messages(data: object) -> bool:
 
 
 def _values(data: Any, part: str) -> Values | None:
-    """The bytes of a list or of a client's messages, where they are; None if it is something else."""
+    """The bytes of a list or of a client's messages, without a copy; None if ``data`` is something else."""
     if has_client_messages(data):
         return Values(data, part)
     if not isinstance(data, list | tuple):
@@ -116,7 +116,7 @@ def array_of_keys(data: Any) -> tuple[object, object]:
     """Return the keys of messages as one array: (schema capsule, array capsule). The caller checks its type.
 
     Args:
-        data: as messages; of a client's messages, their keys are taken.
+        data: the keys in any form of messages, or a client's messages, whose keys are taken.
 
     Raises:
         DecodeError: pyarrow data is damaged, or a message is an error of the client.

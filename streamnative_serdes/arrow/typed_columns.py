@@ -30,7 +30,7 @@ _Failures = dict[int, DecodeError]  # by row
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """The resolution of a pair: those of its halves; same interface as Resolution."""
+    """The resolution of a pair: the resolutions of its halves; same interface as Resolution."""
 
     writer: PairNode
     parts: list[Any]
@@ -81,10 +81,10 @@ class TypedColumns(BatchColumns):
         return pa.schema(fields)
 
     def plan_of(self, writer: Parts) -> Plan:
-        """Return the plan that reads what ``writer`` wrote; compiled once and cached.
+        """Return the plan that reads messages of ``writer``; compiled once and cached.
 
         Raises:
-            SchemaError: it is of another type, or nothing that it writes can be read.
+            SchemaError: ``writer`` is of another type, or none of its messages can be read.
         """
         key = writer.name
         plan = self._by_parts.get(key)
@@ -160,7 +160,7 @@ class TypedColumns(BatchColumns):
         return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields)), _with_failures(counts, len(failures))
 
     def _shaped(self, batch: pa.RecordBatch) -> tuple[list[pa.Array], _Failures]:
-        """The columns, and what cannot be read: the bytes of each half with a ``form`` become its data."""
+        """The columns, and errors by row: the bytes of each half with a ``form`` are replaced by the half's data."""
         failures: _Failures = {}
         if not isinstance(self.target, PairParts):
             found = self._formed("value", self.target, batch.column("value"), failures)
@@ -221,7 +221,7 @@ def _type_of(columns: Columns) -> pa.DataType:
 
 
 def _failure(error: DecodeError | EncodeError, part: Part, prefix: str) -> DecodeError:
-    """The error of a row; where what was read does not fit its column, that is an EncodeError of the codec."""
+    """The error of a row; ``error`` is an EncodeError of the codec if the data does not fit its column."""
     found = error
     if isinstance(error, EncodeError):
         found = DecodeError(f"the value does not fit its column: {error.message}", path=error.path)
@@ -230,7 +230,7 @@ def _failure(error: DecodeError | EncodeError, part: Part, prefix: str) -> Decod
 
 
 def _raise_first(texts: pa.Array, failures: _Failures, compiled: Callable[[str | None], object]) -> None:
-    """Raise the error of the first row that cannot be read, if there is one."""
+    """Raise the error of the first row that cannot be read, if there is such a row."""
     first = min(failures, default=None)
     bad = pc.index(pc.is_valid(texts), True).as_py()
     if bad >= 0 and (first is None or bad < first):
@@ -241,7 +241,7 @@ def _raise_first(texts: pa.Array, failures: _Failures, compiled: Callable[[str |
 
 
 def _without(columns: list[pa.Array], failures: _Failures) -> list[pa.Array]:
-    """The columns with null in all of them where a row cannot be read."""
+    """The columns, with null in all columns of rows that cannot be read."""
     if not failures or not columns:
         return list(columns)
     rows = pa.array([None if row in failures else row for row in range(len(columns[0]))], pa.int64())
@@ -255,7 +255,7 @@ def _texts(texts: pa.Array, failures: _Failures) -> pa.Array:
 
 
 def _with_failures(counts: dict[tuple[int, int], int], failures: int) -> dict[tuple[int, int], int]:
-    """The same counts, with so many rows that were read by a plan, but are failures all the same."""
+    """The counts, with ``failures`` rows moved to errors, though a plan has read them."""
     found = dict(counts)
     for key, way in sorted(counts, key=lambda each: each[1]):
         moved = min(failures, counts[key, way]) if way >= 0 else 0
