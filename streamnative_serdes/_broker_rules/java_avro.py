@@ -173,7 +173,7 @@ class NeededDefaults(DefaultChecker):
         """As ``ResolvingGrammarGenerator.encode``, which signals faults by exceptions only.
 
         Raises:
-            BrokerError: it cannot be encoded.
+            BrokerError: the default cannot be encoded.
         """
         if isinstance(kind, Union):
             self.fault(kind.branches[0], value, depth)
@@ -216,7 +216,7 @@ def avro(data: SchemaData) -> Schema:
 
     Raises:
         InvalidDataError: Java's Avro does not parse the text.
-        BrokerError: it is an old JSON schema, in Jackson's format.
+        BrokerError: the text is an old JSON schema, in Jackson's format.
     """
     try:
         return java_parse(data.text)

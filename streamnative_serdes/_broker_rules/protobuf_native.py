@@ -93,7 +93,7 @@ def check_root(strategy: str, new: str, existing: Iterable[str]) -> None:
     """Check that all schemas mean the same message; nothing else about them is compared.
 
     Raises:
-        IncompatibleError: they do not, or no change is allowed.
+        IncompatibleError: the schemas mean different messages, or no change is allowed.
         InvalidDataError, BrokerError, ConfigError: see :func:`root_message`.
     """
     ours = root_message(new)

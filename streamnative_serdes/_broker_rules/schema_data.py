@@ -94,7 +94,7 @@ def _check_properties(text: str) -> None:
     """Check the property with the properties of a half, an object of scalars.
 
     Raises:
-        BrokerError: it is something else.
+        BrokerError: the property is something else.
     """
     tree = _gson(text)
     if not isinstance(tree, dict | None):

@@ -90,7 +90,7 @@ class Store:
         """Check whether ``data`` could be registered, and return the strategy in force.
 
         Raises:
-            InvalidDataError, IncompatibleError, BrokerError: it would be refused.
+            InvalidDataError, IncompatibleError, BrokerError: ``data`` would be refused.
         """
         validate(data)
         with self._lock:
@@ -99,7 +99,7 @@ class Store:
             return strategy
 
     def find_exact(self, topic: str, data: SchemaData) -> int:
-        """The version with exactly this text; -1 if there is none."""
+        """The version with exactly this text; -1 without such a version."""
         live = self.versions(topic)
         position = find_exact(data, [entry.data for entry in live if entry.data])
         return -1 if position is None else live[position].version
@@ -113,7 +113,7 @@ class Store:
         """One version, or the latest.
 
         Raises:
-            NotFoundError: it does not exist, or was deleted.
+            NotFoundError: the version does not exist, or was deleted.
         """
         for entry in reversed(self.versions(topic)):
             if version is None or entry.version == version:

@@ -45,9 +45,9 @@ def format_of(info: SchemaInfo, limits: Limits, options: CodecArguments) -> Form
     """The format of a schema of any type but KEY_VALUE.
 
     Args:
-        info: as the registry has it; its type, its text and its properties count.
+        info: the registry's entry, of which type, text and properties count.
         limits: how large the schema may be.
-        options: those of a codec; primitives use `confluent_leniency` only, PROTOBUF_NATIVE none.
+        options: the options of a codec; primitives use `confluent_leniency` only, PROTOBUF_NATIVE none.
 
     Raises:
         SchemaError: the schema is invalid or too large, or no format for its type exists.

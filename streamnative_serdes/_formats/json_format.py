@@ -1,7 +1,7 @@
 """JSON topics: the payload is JSON text, as Jackson writes it, of the shape that an Avro schema gives.
 
 The text is not Avro's JSON encoding: unions are untagged, and bytes are base64. The Avro codec checks the objects to
-write, so all objects of the codec are possible, and errors are the codec's. ``jackson/`` has the rules.
+write, so it decides which objects are possible, and errors are the codec's. ``jackson/`` has the rules.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class ProtobufNativeFormat:
                 messages in it and lists for repeated fields.
 
         Raises:
-            EncodeError: it is neither, or does not fit the descriptor.
+            EncodeError: ``obj`` is neither, or does not fit the descriptor.
         """
         message = self._message(obj)
         try:
@@ -93,7 +93,7 @@ class ProtobufNativeFormat:
         """Return the payload for JSON data, as :meth:`to_json` gives them.
 
         Raises:
-            EncodeError: they do not fit the descriptor.
+            EncodeError: the data does not fit the descriptor.
         """
         made = self._class()
         from_json(value, made)

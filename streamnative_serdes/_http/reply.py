@@ -1,4 +1,4 @@
-"""One HTTP response: status, headers, body, the broker's error message, and the server that may listen at the address.
+"""One HTTP response: status, headers, body, the broker's error message, and a wrong server at the address.
 
 An unexpected server at an address is inferred from how a request fails. Source: Apache Kafka 4 and Pulsar 4.0 on all
 of their ports, as observed.
@@ -33,9 +33,9 @@ class Expected:
     """The server that should listen at an address.
 
     Args:
-        closing: completes "is this ...?": ports near it that close HTTP connections.
-        ports: completes "use ...": its ports, with examples.
-        https: its port for https.
+        closing: completes "is this ...?": other ports near the server that close HTTP connections.
+        ports: completes "use ...": the server's ports, with examples.
+        https: the server's port for https.
     """
 
     closing: str

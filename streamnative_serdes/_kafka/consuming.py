@@ -257,7 +257,7 @@ class RangeReader:
             self._consumer.pause([self._at(partition)])
 
     def _continue(self) -> None:
-        """Seek the next range of each partition; all fetched messages before this range have been read by then."""
+        """Seek the next range of each partition; all messages fetched of the partition have been read by then."""
         for partition, spans in self._left.items():
             if spans[0][0] > self.places[partition]:
                 self.places[partition] = spans[0][0]

@@ -135,7 +135,9 @@ def partitions_of(asking: Consumer | AdminClient, errors: ClientErrors, topic: s
 
 
 def bounds_of(consumer: Consumer, errors: ClientErrors, topic: str, partition: int) -> Range:
-    """The first and the next offset of a partition; for a consumer of committed messages, only these count.
+    """The first and the next offset of a partition.
+
+    For a consumer of committed messages, the next offset is the offset after the last committed message.
 
     Raises:
         BrokerUnavailableError: no broker answers.
@@ -229,7 +231,8 @@ class Cluster:
         """Whether the cluster is a KoP: its id is the name of Pulsar's cluster; ids of Kafka's clusters are random.
 
         A KoP describes settings that are not the topic's (``cleanup.policy=compact``, ``max.message.bytes=1000012``),
-        ignores settings of a new topic, and never answers a request to delete a topic. Settings of its broker are true.
+        ignores settings of a new topic, and never answers a request to delete a topic. Its answers about its broker are
+        true.
         """
         if self._pulsar is None or _is_made_up(self._name):
             return False

@@ -73,7 +73,7 @@ def no_producer_ids(kafka: Mapping[str, Any], topic: str) -> str | None:
 
 
 def idempotence(kafka: Mapping[str, Any], topic: str) -> Mapping[str, Any]:
-    """Additions to a producer's configuration that leaves ``enable.idempotence`` to us: it stays on if it works.
+    """Additions to a producer's configuration, by which ``enable.idempotence`` is on if it works and is not turned off.
 
     Raises:
         ConfigError: the configuration turns idempotence on, and the brokers give no producer ids.

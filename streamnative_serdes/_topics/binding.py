@@ -1,4 +1,4 @@
-"""The schemas that topics are written and read with: the answers of one registry, and how it is asked.
+"""The schemas that topics are written and read with: the answers of one registry, and the requests to it.
 
 Everything is kept by topic, since a schema version means nothing without its topic. Each question is asked once:
 threads with the same question wait for the same answer.
@@ -93,7 +93,7 @@ class Binding:
     # Questions
 
     def registered(self, topic: str, known: SchemaVersion, *, new: bool = True) -> int:
-        """The version of this schema on the topic: one POST, which registers a new schema.
+        """The version of this schema on the topic: one POST, which registers the schema if it is new.
 
         ``known`` has the schema; its version and topic have no meaning here.
 
@@ -115,7 +115,7 @@ class Binding:
         """Refuse a reader's schema that has a fault, unless the topic holds it.
 
         Raises:
-            SchemaError: the schema's fault: no version of the topic, nor a half of one, is this schema.
+            SchemaError: the schema's fault: no version of the topic, nor a half of a version, is this schema.
             SchemaRegistryError: the registry cannot be asked.
         """
         if schema.fault is not None:

@@ -169,7 +169,7 @@ class ConfluentSchemas:
     # Writing
 
     def writing(self, subject: str, schema: Schema, *, register: bool) -> int:
-        """The id of this schema in the subject: one POST, which registers a new schema if ``register`` is True.
+        """The id of this schema in the subject: one POST, which with ``register`` also registers a new schema.
 
         Raises:
             SchemaError: the schema has a fault, and the subject does not have this schema.

@@ -12,7 +12,7 @@ _MOST = 64  # registries (or sets of options) that one process keeps in mind
 
 
 class Forkable(Protocol):
-    """An object that can be used on in a forked child."""
+    """An object that stays usable in a forked child."""
 
     def after_fork(self) -> None:
         """In the child: threads that held locks or were waited for do not exist."""

@@ -120,7 +120,7 @@ class BatchColumns(ABC):
     """The Arrow columns that batches of messages are read into.
 
     Args:
-        arrow_schema: their names and types.
+        arrow_schema: the names and types of the columns.
     """
 
     arrow_schema: pa.Schema
@@ -145,11 +145,11 @@ class Columns(BatchColumns):
     """The Arrow columns of a reader's schema, and the plans that read writers' schemas into them. Threads may share it.
 
     Args:
-        schema: the reader's.
-        options: those of a codec.
+        schema: the reader's schema.
+        options: the options of a codec.
         dialect: as for :func:`arrow_schema_of`.
         large_types: as for :func:`arrow_schema_of`.
-        compares: its plans can tell too whether a message could be read by another of them.
+        compares: whether plans can also tell that another plan could read a message.
 
     Raises:
         SchemaError: as :func:`arrow_schema_of`.
@@ -227,8 +227,8 @@ class ColumnWriter:
     """Encodes batches of Arrow columns as messages of one schema. Threads may share it.
 
     Args:
-        schema: the messages'.
-        options: those of a codec.
+        schema: the schema of the messages.
+        options: the options of a codec.
     """
 
     def __init__(self, schema: Schema, options: config.CodecArguments) -> None:

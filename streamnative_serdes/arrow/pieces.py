@@ -120,7 +120,7 @@ def array_of_keys(data: Any) -> tuple[object, object]:
 
     Raises:
         DecodeError: pyarrow data is damaged, or a message is an error of the client.
-        TypeError: it is neither Arrow data nor a list of bytes.
+        TypeError: ``data`` is neither Arrow data nor a list of bytes.
     """
     if has_client_messages(data):
         return None, Values(data, "key")
@@ -237,7 +237,7 @@ def keys_of(headers: Any, name: str, key_of: Callable[[bytes], int]) -> pa.Buffe
     Args:
         headers: an Arrow array, chunked or not, of lists of structs (key, value), as Spark's Kafka source has them; or
             a list with the headers of each message as a client returns them; or a client's messages.
-        name: of the header.
+        name: the name of the header.
         key_of: is called once for each distinct value.
 
     Raises:

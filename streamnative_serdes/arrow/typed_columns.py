@@ -50,13 +50,13 @@ class TypedColumns(BatchColumns):
     types there is one column, "value".
 
     Args:
-        target: as what messages are read.
-        options: those of a codec.
+        target: the parts that messages are read as.
+        options: the options of a codec.
         dialect: as for :func:`streamnative_serdes.arrow.arrow_schema_of`.
-        large_types: as there.
+        large_types: as for :func:`streamnative_serdes.arrow.arrow_schema_of`.
 
     Raises:
-        SchemaError: as there.
+        SchemaError: as for :func:`streamnative_serdes.arrow.arrow_schema_of`.
     """
 
     def __init__(self, target: Parts, options: config.CodecArguments, dialect: Dialect, large_types: bool) -> None:
@@ -270,8 +270,8 @@ class TypedColumnWriter:
     """Writes columns as messages of other types than AVRO. Threads may share it.
 
     Args:
-        parts: as what messages are written.
-        options: those of a codec.
+        parts: the parts that messages are written as.
+        options: the options of a codec.
     """
 
     def __init__(self, parts: Parts, options: config.CodecArguments) -> None:

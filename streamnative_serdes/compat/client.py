@@ -208,7 +208,7 @@ class SchemaRegistryClient:
     def get_versions(
         self, subject_name: str, deleted: bool = False, deleted_only: bool = False, offset: int = 0, limit: int = -1
     ) -> list[int]:
-        """The versions that are not deleted, in order, from 1; empty if all are, where Confluent's client raises."""
+        """The versions that are not deleted, in order, from 1. Empty without versions, where Confluent's raises."""
         _refuse_formats("get_versions", None, deleted or deleted_only)
         numbers = [versions.to_confluent(info.version) for info in self._pulsar.all_versions(topic_of(subject_name))]
         return numbers[offset : None if limit < 0 else offset + limit]

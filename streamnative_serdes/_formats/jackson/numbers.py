@@ -28,10 +28,10 @@ _TIE: Final = (1 << 28) - 1  # bits that are 0 in a double that is a 32-bit floa
 
 
 def to_decimal(value: Any) -> Decimal | None:
-    """A JSON number, or text that is one, as a decimal with the same digits; None for anything else.
+    """A JSON number, or the text of a number, as a decimal with the same digits; None for anything else.
 
     Raises:
-        DecodeError: it takes more than 4,300 digits to write it out.
+        DecodeError: the number has more than 4,300 digits when written out.
     """
     if isinstance(value, bool) or not isinstance(value, int | str):
         return None
