@@ -2,7 +2,7 @@
 
 | Avro | JSON |
 |---|---|
-| null, boolean, int, long, string, enum, array, map, record | what one expects |
+| null, boolean, int, long, string, enum, array, map, record | the corresponding JSON type |
 | float, double | a number; ``"NaN"``, ``"Infinity"`` and ``"-Infinity"``, which JSON does not have |
 | bytes, fixed | text, a character from U+0000 to U+00FF for each byte, as in Avro's JSON encoding |
 | logical types | text: see :mod:`.logical_text` |
@@ -83,7 +83,7 @@ class JsonWriter:
         """The datum in ``body``, bytes without a header, as JSON.
 
         Raises:
-            DecodeError: the bytes do not fit the schema, or have no form as JSON: they are not a valid big-decimal.
+            DecodeError: the bytes do not fit the schema, or a big-decimal is not valid, so it cannot be shown as JSON.
         """
         try:
             return self._convert(self._codec.decode(body))
@@ -92,9 +92,9 @@ class JsonWriter:
 
 
 def reader_of(schema: Schema) -> Conversion:
-    """What turns JSON values into data for the encoder, which checks all that needs no conversion.
+    """A function from JSON values to data for the encoder, which checks everything that needs no conversion.
 
-    It raises EncodeError for a value of another form than :class:`JsonWriter` gives it.
+    The function raises EncodeError for a value whose form differs from that of :class:`JsonWriter`.
     """
     convert = _Reader().of(schema.root)
 
@@ -108,7 +108,7 @@ def reader_of(schema: Schema) -> Conversion:
 
 
 class _Compiler(ABC):
-    """Makes a conversion of each type; of a named type once, since it may contain itself."""
+    """Makes a conversion for each type; for a named type only once, since the type may contain itself."""
 
     def __init__(self) -> None:
         self._named: dict[int, Conversion] = {}
@@ -261,7 +261,7 @@ def _each_value(convert: Conversion) -> Conversion:
 
 
 def _checked(convert: Conversion) -> Conversion:
-    """``convert``, whose ValueError says what was expected."""
+    """``convert`` with _FaultError in place of ValueError, whose text names the expected form."""
 
     def checked(value: Any) -> Any:
         try:

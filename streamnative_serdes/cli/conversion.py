@@ -1,4 +1,4 @@
-"""Conversion of entries: each as a whole or not at all, and what cannot be read is kept, or ends it."""
+"""Conversion of entries, each as a whole or not at all. An unreadable entry is kept, or ends the conversion."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _IN_MEMORY: Final = 8 << 20  # bytes of the result for one item; a larger one go
 
 @dataclass(slots=True)
 class EntryReaders:
-    """How entries are read, and the readers: one for each partition, since transactions and chunks belong to one."""
+    """Options for reading entries, and a reader for each partition, since transactions and chunks do not cross them."""
 
     isolation: Isolation
     max_batch_size: int
@@ -31,7 +31,7 @@ class EntryReaders:
     _batches: KafkaEntryReader | None = field(default=None, init=False)
 
     def messages(self, item: Item) -> Iterator[Message]:
-        """The messages that an item yields, which may be records of a transaction that it ends."""
+        """The messages of an item, and the records held for a transaction that the item ends."""
         if item.at is not None:
             self._batches = self._batches or self._batch_reader(self.isolation)
             return self._batches.batches(item.stored.data)
@@ -52,7 +52,7 @@ class EntryReaders:
             pass
 
     def left(self) -> Iterator[str]:
-        """What was not yielded, because its transaction or message has no end."""
+        """Lines about messages that were not yielded, because their transaction has not ended or chunks are missing."""
         for partition, reader in sorted(self._entries.items()):
             where = f"partition {partition}: " if partition >= 0 else ""
             yield from (where + text for text in (*self._held(reader), *_unfinished(reader)))
@@ -116,7 +116,7 @@ class Conversion:
         """Convert an item and write the result.
 
         Raises:
-            FailureError: it cannot be read or written, and is not kept. Items before it have been written.
+            FailureError: the item cannot be read or written, and is not kept. Earlier items have been written.
         """
         self.items += 1
         committed = self.reading.isolation == "read_committed"
@@ -130,14 +130,14 @@ class Conversion:
             try:
                 self.target.write(item, lambda: self.reading.messages(item), cast("BinaryIO", draft))
             except (DecodeError, EncodeError) as error:
-                # A reader that follows transactions has taken a part of it, and cannot go on as if it had not.
+                # A reader that follows transactions has consumed a part of the item, and cannot undo that.
                 self._keep(item, error, possible=not committed)
                 return
             draft.seek(0)
             shutil.copyfileobj(draft, self.out)
 
     def finish(self) -> None:
-        """End the result, and say on stderr what was not written."""
+        """End the result, and report on stderr the messages that were not written."""
         self.target.finish(self.out)
         if self.failed is not None:
             self.failed.finish()

@@ -1,4 +1,4 @@
-"""Decoding for people: the value of a message as JSON, and by which framing and schema version it was read."""
+"""Decoding for people: a message's value as JSON, with its framing and the version of the schema that read it."""
 
 from __future__ import annotations
 
@@ -82,20 +82,20 @@ class Decoded:
 
     @property
     def alone(self) -> Any:
-        """What the message's value holds: both halves with the encoding INLINE."""
+        """The content of the message's value; with the encoding INLINE, both halves."""
         if self.halves != INLINE or self.key is NO_KEY:
             return self.value
         return {"key": self.key, "value": self.value}
 
 
 def apparent(data: bytes | None) -> dict[str, Any]:
-    """The framing and version that a message which cannot be read seems to have, as members of a line."""
+    """The apparent framing and version of an unreadable message, as members of a line."""
     version = None if data is None else header.read(data)
     return {"framing": None if version is None else _FRAMED, "version": version}
 
 
 class _NotingPolicy(ReadPolicy):
-    """Notes by which attempt a message was read where its header did not decide."""
+    """Notes the attempt that read a message, if the message's header did not decide."""
 
     fallback: tuple[int, Attempt] | None = None
 
@@ -137,10 +137,10 @@ class MessageDecoder:
         """Decode a message's value, and its key if the topic's schema has one.
 
         Args:
-            topic: whose message it is.
-            data: its value.
-            key: its key as bytes, or None; NO_KEY if that is not at hand.
-            headers: the message's, as the client returns them.
+            topic: the message's topic.
+            data: the message's value.
+            key: the message's key as bytes, or None; NO_KEY if the key is not at hand.
+            headers: the message's headers, as the client returns them.
 
         Raises:
             DecodeError, SchemaError, SchemaNotFoundError: this message cannot be read.
@@ -216,7 +216,7 @@ class MessageDecoder:
         return found
 
     def _how(self, topic: str, data: bytes) -> tuple[int, int, int | None]:
-        """The version that has read a message, where its data begins, and what its header names if that differs."""
+        """The version that read a message, the offset of its data, and the version in its header if different."""
         version, offset = self._read_by(topic, data)
         in_header = header.read(data)
         return version, offset, in_header if offset == 0 or in_header != version else None
@@ -258,7 +258,7 @@ class MessageDecoder:
         return Decoded(framing, None, shown, schema=named)
 
     def _read_by(self, topic: str, data: bytes) -> tuple[int, int]:
-        """The version that has read the message, and where its datum begins."""
+        """The version that read the message, and the offset of its datum."""
         if self._policy.fallback is not None:
             used, attempt = self._policy.fallback
             return used, attempt.offset

@@ -41,9 +41,9 @@ _UNWRITTEN: Final = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno
 
 
 class FailureError(Exception):
-    """What a command reports on stderr: text and hint for people, or JSON with the parts of the error.
+    """A failure that a command reports on stderr: text and hint for people, or JSON with the parts of the error.
 
-    ``hint_first``, set by whoever raises it: people see the hint before the text.
+    ``hint_first``, set by the code that raises the failure: people see the hint before the text.
     """
 
     def __init__(self, message: str, code: int = CHECK_FAILED, **parts: Any) -> None:
@@ -56,7 +56,7 @@ class FailureError(Exception):
         return {name: part for name, part in self.parts.items() if name != "message"}
 
     def show(self, *, as_json: bool) -> None:
-        """Print it."""
+        """Print the failure."""
         with suppress(OSError):  # there is no place left to tell it; the exit code does
             if as_json:
                 click.echo(json_text({"error": self.parts, "exit_code": self.code}), err=True)
@@ -68,7 +68,7 @@ class FailureError(Exception):
 
 @contextmanager
 def output_required(ctx: click.Context | None = None) -> Iterator[None]:
-    """End with a line and ``UNWRITTEN`` if standard output is closed, or what the block prints cannot be written."""
+    """If standard output is closed or cannot take the block's output, end with a line and exit code ``UNWRITTEN``."""
     try:
         if sys.stdout is None:  # Python's word for a closed one
             raise OSError(errno.EBADF, "standard output is closed")
@@ -87,7 +87,7 @@ def output_required(ctx: click.Context | None = None) -> Iterator[None]:
 
 
 class _Lines(logging.Handler):
-    """What is logged, as lines of JSON."""
+    """Writes log records as lines of JSON."""
 
     def emit(self, record: logging.LogRecord) -> None:
         say(record.getMessage(), err=True)
@@ -95,7 +95,7 @@ class _Lines(logging.Handler):
 
 @contextmanager
 def _logged(*, as_json: bool) -> Iterator[None]:
-    """Python's warnings are a line each; with ``--json``, they and what is logged are JSON too."""
+    """Print each of Python's warnings as a line; with ``--json``, print warnings and log records as JSON."""
     handler = _Lines(logging.WARNING)
     if as_json:
         logger.addHandler(handler)

@@ -25,13 +25,13 @@ _RAW_CODEC: Final[CodecArguments] = {"avro_logical_types": False, "validate_stri
 
 
 def framer_of(connection: Connection, topic: str, text: str | None, version: int | None, *, dry_run: bool) -> AnyFramer:
-    """What turns lines into messages of a topic.
+    """The framer that turns lines into messages of a topic.
 
     Args:
         connection: with the registry.
-        topic: whose messages they are.
-        text: of the Avro schema to write with, which is registered unless ``dry_run``; None for one that the topic has.
-        version: of the topic's schemas, to write with; None for the latest.
+        topic: the messages' topic.
+        text: the Avro schema to write with, which is registered unless ``dry_run``; None for a schema of the topic.
+        version: the version of the topic's schema to write with; None for the latest.
         dry_run: encode, but register nothing.
 
     Raises:
@@ -53,7 +53,7 @@ def framer_of(connection: Connection, topic: str, text: str | None, version: int
 
 
 def _refuse_unheld(connection: Connection, topic: str, schema: Schema, fault: SchemaError) -> None:
-    """Raises: SchemaError: the fault, unless the topic has this schema."""
+    """Raises SchemaError, the ``fault``, unless the topic has this schema."""
     with connection.client() as client_:
         if not any(holds(info, schema, Limits()) for info in client_.all_versions(topic)):
             raise fault
@@ -71,10 +71,10 @@ class Framer:
 
     Args:
         connection: with the registry.
-        topic: whose messages they are.
-        schema: to write with.
-        version: of the schema, if it is one of the topic's.
-        text: of the schema, if it is registered.
+        topic: the messages' topic.
+        schema: the schema to write with.
+        version: the schema's version, if the schema is one of the topic's.
+        text: the schema's text, if the schema is to be registered.
         dry_run: encode, but register nothing.
 
     Raises:
@@ -111,7 +111,7 @@ class Framer:
             self._serializer.close()
 
     def frame(self, line: Line) -> tuple[bytes | None, bytes | None]:
-        """The key and the value of the message for a line; None for null, a tombstone. In a dry run it has no header.
+        """The key and value of a line's message; None for null, a tombstone. In a dry run the value has no header.
 
         Raises:
             EncodeError: the value does not fit the schema.

@@ -1,4 +1,4 @@
-"""Both halves of KEY_VALUE messages with the encoding INLINE: split and joined, and where errors are."""
+"""The halves of KEY_VALUE messages with the encoding INLINE: splitting, joining, and the paths of errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SIZE: Final = 4  # bytes of a length
 
 
 def split(data: bytes) -> tuple[bytes | None, bytes | None]:
-    """The halves of a message without a header, which has been read before, so it is whole."""
+    """The halves of a message without a header. The message was read before, so it is complete."""
     key, rest = _first(data)
     return key, _first(rest)[0]
 
@@ -28,7 +28,7 @@ def join(key: bytes | None, value: bytes | None) -> bytes:
 
 
 def within(name: str, work: Callable[[Any], _Done], data: Any) -> _Done | None:
-    """What ``work`` makes of one half; None for None. ``name`` goes in front of the path in its errors."""
+    """The result of ``work`` for one half; None for None. The paths of errors begin with ``name``."""
     if data is None:
         return None
     try:

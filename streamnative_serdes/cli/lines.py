@@ -1,4 +1,4 @@
-"""Messages as JSON lines: what ``decode`` prints for each, and what ``produce`` reads.
+"""Messages as JSON lines: the output of ``decode`` and the input of ``produce``.
 
 ::
 
@@ -26,7 +26,7 @@ from streamnative_serdes.key_value import INLINE
 from .logical_text import read_moment, show_moment
 
 _BASE64: Final = "base64"
-# Members of decode's lines that say where a message was; they do not matter for writing it again.
+# Members of decode's lines for the place of a message; they do not matter for writing the message again.
 _ORIGIN: Final = frozenset({"topic", "offset", "framing", "version", "header_version"})
 _WRITTEN: Final = frozenset({"key", "headers", "partition", "timestamp", "value"})
 _MESSAGE_KEY: Final = "message_key"  # of encoding INLINE, whose key is the half of the value
@@ -36,7 +36,7 @@ _MOST_TIME: Final = 2**63 - 1
 
 
 def place_of(message: Message) -> dict[str, Any]:
-    """The members of a line that say where a message is and what is around its value."""
+    """The members of a line for a message's place, timestamp, key and headers."""
     kind, millis = message.timestamp()
     headers: Any = (
         message.headers() or []
@@ -63,10 +63,10 @@ def show_bytes(data: bytes | None) -> Any:
 
 
 def read_bytes(name: str, value: Any) -> bytes | None:
-    """What :func:`show_bytes` shows, back.
+    """The bytes of a JSON value, as :func:`show_bytes` writes it.
 
     Raises:
-        EncodeError: it is something else; ``name`` says what it is of.
+        EncodeError: the value has another form; the text begins with ``name``.
     """
     if value is None:
         return None
@@ -93,10 +93,10 @@ class Line:
 
 
 def parse_line(text: str | bytes, *, values: bool = False, halves: str | None = None) -> Line:
-    """Read a line; with ``values``, it is the value alone. ``halves``: of KEY_VALUE topics, how they are stored.
+    """Read a line; with ``values``, a line is the value alone. ``halves``: the encoding of a KEY_VALUE topic.
 
     Raises:
-        EncodeError: it is not JSON, or not of that form.
+        EncodeError: the line is not JSON, or has another form.
     """
     try:
         tree = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_distinct)

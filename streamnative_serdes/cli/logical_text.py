@@ -1,6 +1,6 @@
 """Logical types as people write them: a timestamp as ISO 8601, a decimal as its digits; each can be read back.
 
-Values outside of what a text can show, such as the year 10000, stay the numbers that they are in Avro.
+Values that such a text cannot show, such as the year 10000, stay numbers, as in Avro.
 """
 
 from __future__ import annotations
@@ -89,12 +89,12 @@ def _read_time(text: Any, digits: int) -> Any:
 
 
 def show_moment(value: int, digits: int, zone: bool) -> str | int:
-    """A time since 1970 as ISO 8601, or as it is if that cannot show it.
+    """A time since 1970 as ISO 8601, or unchanged if ISO 8601 cannot show the time.
 
     Args:
-        value: in the unit that has ``digits`` digits of a second.
-        digits: such as 3 for milliseconds.
-        zone: whether it is a moment, which is shown in UTC, or local time.
+        value: the time, in units of 10 to the power of -``digits`` seconds.
+        digits: 3 for milliseconds, for example.
+        zone: whether the time is a moment, which is shown in UTC, or a local time.
     """
     seconds, fraction = divmod(value, 10**digits)
     try:
@@ -105,7 +105,7 @@ def show_moment(value: int, digits: int, zone: bool) -> str | int:
 
 
 def read_moment(text: Any, digits: int, zone: bool) -> Any:
-    """What :func:`show_moment` shows, back. Raises ValueError with what was expected; only text is checked."""
+    """The time of a text from :func:`show_moment`. Raises ValueError with the expected form; only text is checked."""
     if not isinstance(text, str):
         return text
     found = _MOMENT.fullmatch(text)
@@ -130,7 +130,7 @@ def _fraction(text: str | None, digits: int) -> int:
 
 
 def _converted(node: Primitive | Fixed, show: Callable[[Any], Any], read: Callable[[Any], Any]) -> Form:
-    """By the codec, from Avro's bytes to the Python type and back; ``show`` and ``read`` go on from there to JSON."""
+    """A form of two steps: the codec converts Avro's bytes to a Python type and back, ``show`` and ``read`` to JSON."""
     schema = _alone(node)
     plain, typed = Codec(schema, avro_logical_types=False), Codec(schema)
 

@@ -115,7 +115,7 @@ def _from_file(file: IO[bytes], form: str) -> _Incoming:
     """The messages in a file.
 
     Raises:
-        DecodeError: a line is not of the form.
+        DecodeError: a line does not have the format ``form``.
     """
     if form == "raw":
         yield {}, file.read(), NO_KEY, None
@@ -131,7 +131,7 @@ def _from_file(file: IO[bytes], form: str) -> _Incoming:
 
 @dataclass(slots=True)
 class _View:
-    """Shows messages; ``failed`` is how many of them could not be read."""
+    """Shows messages; ``failed`` is the number of unreadable messages."""
 
     decoder: MessageDecoder
     topic: str
@@ -207,10 +207,10 @@ def produce(
 
 
 def _send_all(file: IO[bytes], framer: AnyFramer, outbox: Outbox | None, *, values: bool, any_partition: bool) -> int:
-    """Send all lines, and return how many. Without an outbox they are only checked.
+    """Send all lines, and return their number. Without an outbox, lines are only checked.
 
     Raises:
-        FailureError: a line is not valid, or the broker refuses. It says how many messages were sent before.
+        FailureError: a line is not valid, or the broker refuses. The text has the number of messages sent before.
     """
     count = 0
     try:
@@ -242,7 +242,7 @@ def _framed(number: int, text: bytes, framer: AnyFramer, values: bool) -> tuple[
 
 
 def _sent(outbox: Outbox | None) -> str:
-    """What of the messages has arrived, once no more can."""
+    """The number of messages that have arrived, as text; waits until no more can arrive."""
     if outbox is None:
         return "nothing was sent"
     with suppress(FailureError, SerdesError):

@@ -27,7 +27,7 @@ _URL, _BROKER = "schema.registry.url", "bootstrap.servers"
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What a command knows about the servers and the wishes of its user.
+    """The options of a command's servers, and the output format that its user wants.
 
     Args:
         registry: options for SerDes and registry clients, not yet checked.
@@ -42,7 +42,7 @@ class Connection:
     side: Side | None = None
 
     def missing(self, what: str, flag: str, key: str) -> ConfigError:
-        """The error of an address that is not given."""
+        """The error for a missing address."""
         table = "registry" if key == _URL else "kafka"
         option, section = (
             (f"--{self.side}-{flag}", f"{self.side}.{table}") if self.side is not None else (f"--{flag}", table)
@@ -54,14 +54,14 @@ class Connection:
         """The registry's address.
 
         Raises:
-            ConfigError: it is not given.
+            ConfigError: the address is missing.
         """
         if self.registry.get(_URL) is None:
             raise self.missing("the registry's address", "registry URL", _URL)
         return ",".join(url.strip().rstrip("/") for url in str(self.registry[_URL]).split(","))
 
     def options_of(self, table: tuple[_config.Option, ...], **more: Any) -> dict[str, Any]:
-        """The given options that are in ``table``, with what a registry client needs of Kafka's, and ``more``.
+        """The user's options that are in ``table``, the Kafka options that a registry client needs, and ``more``.
 
         Raises:
             ConfigError: the registry's address is missing, or the Kafka user belongs to another tenant.
@@ -104,7 +104,7 @@ class Connection:
 
 
 def topic_name(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
-    """Check a topic's name, short or full; for click, as the ones below."""
+    """Check a topic's name, short or full; click calls this function and the following ones."""
     try:
         TopicName.parse(value)
     except SerdesError as error:
@@ -113,12 +113,12 @@ def topic_name(_context: click.Context, _parameter: click.Parameter, value: str)
 
 
 def optional_topic(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """As :func:`topic_name`, if there is one."""
+    """As :func:`topic_name`; None stays None."""
     return None if value is None else topic_name(context, parameter, value)
 
 
 def topic_names(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """As :func:`topic_name`, for several."""
+    """As :func:`topic_name`, for several names."""
     return tuple(topic_name(context, parameter, value) for value in values)
 
 

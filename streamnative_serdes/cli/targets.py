@@ -1,4 +1,4 @@
-"""What ``convert`` writes for the messages of an entry: JSON lines, entries of Pulsar's format, or Kafka's batches."""
+"""The output formats of ``convert``: JSON lines, entries of Pulsar's format, or Kafka's batches."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Read: TypeAlias = Callable[[], Iterator[Message]]
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What is converted as a whole: an entry, or one of Kafka's batches, which begins at byte ``at`` of its file."""
+    """The unit of conversion: an entry, or one of Kafka's batches, which begins at byte ``at`` of its file."""
 
     stored: StoredEntry
     at: int | None = None  # of batches
@@ -34,7 +34,7 @@ class Item:
 
     @property
     def kafka(self) -> bool:
-        """Whether it has Kafka's format. Raises DecodeError if it is no entry."""
+        """Whether the item has Kafka's format. Raises DecodeError if the bytes are not an entry."""
         return self.at is not None or is_kafka(read_entry(memoryview(self.stored.data), check_crc=False))
 
 
@@ -44,11 +44,11 @@ class Target(Protocol):
     def write(self, item: Item, read: Read, draft: BinaryIO) -> None:
         """Write the result for an item, whose messages ``read`` gives, to ``draft``.
 
-        If it raises, the target is as before, and the draft is dropped.
+        If writing fails, the target is as before, and the draft is dropped.
         """
 
     def finish(self, out: BinaryIO) -> None:
-        """Write what ends the whole result."""
+        """Write the end of the whole result."""
 
 
 @dataclass(slots=True)
@@ -57,7 +57,7 @@ class Lines:
 
     Args:
         topic: name of the messages' topic, if it is known.
-        placed: whether messages come from the entry that yields them; not those of transactions, which markers yield.
+        placed: whether messages lie in the entry that yields them. In transactions, the marker's entry yields them.
     """
 
     topic: str | None
@@ -68,7 +68,7 @@ class Lines:
         draft.writelines(json_text({**around, **_shown(message)}).encode() + b"\n" for message in read())
 
     def finish(self, out: BinaryIO) -> None:
-        """Lines need no end."""
+        """Do nothing: lines need no end."""
 
 
 @dataclass(slots=True)
@@ -143,12 +143,12 @@ class KafkaBatches:
             self._offset = messages.offset
 
     def finish(self, out: BinaryIO) -> None:
-        """Batches need no end."""
+        """Do nothing: batches need no end."""
 
 
 @dataclass(slots=True)
 class _Numbered:
-    """Messages; those without an offset get the next one."""
+    """Messages; a message without an offset gets the next offset."""
 
     messages: Iterator[Message]
     offset: int
@@ -185,7 +185,7 @@ def _unplaced(stored: StoredEntry) -> StoredEntry:
 
 
 def _around(topic: str | None, stored: StoredEntry) -> dict[str, Any]:
-    """The members of a line that say where an entry was, as far as that is known."""
+    """The members of a line for an entry's place, as far as known."""
     around: dict[str, Any] = {} if topic is None else {"topic": topic}
     if stored.partition >= 0:
         around["partition"] = stored.partition

@@ -14,7 +14,7 @@ from streamnative_serdes.migration.schemas.strategy import WIDE, Restored, Widen
 
 
 def show_forward(state: State, report: SchemaReport, *, dry_run: bool) -> None:
-    """Show what became of the schemas, or would."""
+    """Show the outcome for each schema; with ``dry_run``, the expected outcome."""
     if click.get_current_context().meta["json"]:
         show_json(_forward_tree(state, report, dry_run=dry_run))
         return
@@ -37,7 +37,7 @@ def _rows(report: SchemaReport, *, dry_run: bool) -> Iterator[tuple[str | Text, 
 
 
 def _remarks(state: State, report: SchemaReport, *, dry_run: bool) -> Iterator[str]:
-    """What people should know besides the table."""
+    """Remarks for people, besides the table."""
     if dry_run:
         yield f"Checked by the strategy {report.strategy}; nothing was written"
     for one in report.schemas:

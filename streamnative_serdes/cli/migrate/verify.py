@@ -1,4 +1,4 @@
-"""The command ``migrate verify``: whether the target is what copying the source must give, and where it is not."""
+"""The command ``migrate verify``: compares the target with the expected copies of the source."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def _offset(side: str, offset: int | None) -> list[str]:
 
 
 def _notes(outcome: Outcome, scope: Scope) -> list[str]:
-    """What whoever reads the result has to know besides."""
+    """Notes that readers of the result need besides the differences."""
     notes = [f"partition {counts.partition}: {counts.stopped}" for counts in outcome.partitions if counts.stopped]
     for counts in outcome.partitions:
         if counts.undecodable:
