@@ -165,7 +165,7 @@ _HINT: Final = "for messages without schemas, set schemas.enable=false"
 
 
 class KnownSchema(NamedTuple):
-    """A schema, None for null; and the function that reads payloads of it."""
+    """A schema, None for null, and the function that reads payloads of this schema."""
 
     schema: Schema | None
     read: Read

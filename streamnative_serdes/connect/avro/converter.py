@@ -25,12 +25,12 @@ _NO_SCHEMA: Final = object()
 
 
 def _beside_null(schema: Schema) -> Schema:
-    """What is registered of a schema: Pulsar's registry takes no union at the root, and null is a tombstone."""
+    """The schema to register, without null: Pulsar's registry takes no union at the root, and null is a tombstone."""
     return schema.replaced(optional=False) if schema.optional and not is_union(schema) else schema
 
 
 class _Written(NamedTuple):
-    """What writes values of one Connect schema."""
+    """The writers of values of one Connect schema."""
 
     schema: Schema | None
     exact: KafkaAvroSerializer  # takes what ``convert`` makes, without logical types
@@ -48,7 +48,7 @@ class AvroConverter(Converter):
         config: options of KafkaAvroSerializer and KafkaAvroDeserializer (docs/config.md), and those in docs/connect.md:
             ``enhanced.avro.schema.support``, ``connect.meta.data``, ... Others are ignored. Without ``config``, call
             :meth:`configure` before the first use.
-        is_key: for keys: of topics of type KEY_VALUE, or written with ``framing=confluent``.
+        is_key: whether the data are keys, of topics of type KEY_VALUE or written with ``framing=confluent``.
 
     Raises:
         ConfigError: an option has an invalid value, or ``schema.registry.url`` is missing.
@@ -79,7 +79,7 @@ class AvroConverter(Converter):
 
         Args:
             topic: the Kafka topic.
-            schema: of the value. None: data without a schema, written as the record ``Anything``.
+            schema: the value's schema; None for data without a schema, which are written as the record ``Anything``.
             value: None gives None, a tombstone.
 
         Raises:

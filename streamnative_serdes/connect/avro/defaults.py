@@ -116,7 +116,7 @@ def fits(node: Any, value: Any, *, whole: bool = True) -> bool:
 
 
 def from_json(schema: Schema, value: Any, options: AvroOptions) -> Any:
-    """A default of an Avro schema as a value of the Connect schema; None if it is not valid, as Java has it."""
+    """A default of an Avro schema as a value of the Connect schema; None if the default is not valid, as in Java."""
     try:
         found = _from_json(schema, value, options)
         if found is not None:

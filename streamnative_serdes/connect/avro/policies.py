@@ -1,4 +1,4 @@
-"""How Connect's Avro is written and read: the policies of the serializer and the deserializer inside AvroConverter."""
+"""Policies for Connect's Avro: those of the serializer and the deserializer inside AvroConverter."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Read = Callable[[bytes], SchemaAndValue]
 
 
 class LenientWritePolicy(WritePolicy):
-    """Writes by a schema that only brokers accept: its decimals are not as Avro has them."""
+    """Writes by a schema that only brokers accept, since its decimals do not follow Avro's rules."""
 
     def own_codec(self, schema: object, cls: type | None) -> Codec:  # noqa: ARG002
         parsed = avro.parse(schema, strict=False)
@@ -35,7 +35,7 @@ class LenientWritePolicy(WritePolicy):
 
 
 class LenientSerializer(KafkaAvroSerializer):
-    """For one Avro schema that was made of a Connect schema."""
+    """Serializer for one Avro schema that was made of a Connect schema."""
 
     POLICY = LenientWritePolicy
 
@@ -57,7 +57,7 @@ class ConnectReadPolicy(ReadPolicy):
     def bound_to(
         self, topic: str, key: int, version: int, codec: Codec | None, lifetime: float = math.inf
     ) -> _call_path.Bound:
-        """What reads messages by ``codec``, and makes Connect's data of theirs."""
+        """The bound reader of messages by ``codec``, which returns Connect's data."""
         if codec is None:
             return super().bound_to(topic, key, version, codec, lifetime)
         shown = self._version_of(topic, version, codec)
@@ -74,7 +74,7 @@ class ConnectReadPolicy(ReadPolicy):
         return _call_path.Bound(topic, key, version, None, None, lifetime, pair)
 
     def _version_of(self, topic: str, version: int, codec: Codec) -> int | None:
-        """The version of the schema that the data comes out in; None if it is not one of the topic's."""
+        """The version of the schema of the decoded data; None if this schema is not a version of the topic."""
         if version < 0:
             return None
         if codec.reader_schema.same_as(codec.schema):
@@ -95,7 +95,7 @@ class ConnectReadPolicy(ReadPolicy):
 
 
 class ConnectDeserializer(KafkaAvroDeserializer):
-    """Messages to :class:`SchemaAndValue`. Its options are those of KafkaAvroDeserializer and of the converter."""
+    """Deserializes to :class:`SchemaAndValue`; has the options of KafkaAvroDeserializer and of the converter."""
 
     OPTIONS = (*config.DESERIALIZER_OPTIONS, *AVRO_DATA_OPTIONS)
     POLICY = ConnectReadPolicy

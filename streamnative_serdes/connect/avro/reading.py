@@ -49,7 +49,7 @@ def _has_union(node: avro.AvroType, seen: set[int]) -> bool:
 
 
 def _is_optional(node: avro.Union) -> bool:
-    """Whether it is null and one other type, which is an optional schema in Connect."""
+    """Whether a type is a union of null and one other type, which is an optional schema in Connect."""
     return len(node.branches) == 2 and any(branch.kind == "null" for branch in node.branches)
 
 

@@ -214,7 +214,7 @@ class SchemaWriter:
         return self._given_name(f"{namespace}.{name}" if namespace else name, path)
 
     def _given_name(self, full: str, path: str) -> dict[str, Any]:
-        """A name as Java has it, which looks at its last part only: ``my-server.shop.Value`` is one."""
+        """A schema's name, checked as in Java: only the last part has to be valid, as in ``my-server.shop.Value``."""
         _require_name(full.rpartition(".")[2], path)
         return {"name": full}
 
