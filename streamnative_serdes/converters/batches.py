@@ -64,7 +64,7 @@ class RecordBatch:
 
     @property
     def control(self) -> bool:
-        """Whether it holds a transaction's marker, or another record of the brokers, and no messages."""
+        """Whether the batch holds a transaction's marker, or another record of the brokers, and no messages."""
         return bool(self.attributes & _CONTROL)
 
     @property

@@ -186,7 +186,7 @@ def _chunk(data: memoryview, start: int) -> tuple[memoryview, int]:
 
 
 def _snappy_size(data: memoryview, most: int, before: int = 0) -> int:
-    """How many bytes the data have after decompression, as they say themselves; ``before`` them are so many."""
+    """The decompressed size in bytes that the data declare; ``before`` is the number of bytes in front of them."""
     module = _cramjam()
     try:
         size: int = module.snappy.decompress_raw_len(data)

@@ -29,7 +29,7 @@ _UNSIGNED: Final = struct.Struct(">I")
 
 @dataclass(slots=True)
 class Entry:
-    """An entry, taken apart; ``payload`` is a view of its bytes and begins at byte ``start``."""
+    """The parts of an entry; ``payload`` is a view of the entry's bytes, from byte ``start`` on."""
 
     broker: BrokerMetadata
     metadata: Metadata
@@ -41,7 +41,7 @@ def read_entry(buffer: memoryview, *, check_crc: bool = True) -> Entry:
     """Take an entry apart.
 
     Raises:
-        DecodeError: it is cut off, its checksum is wrong, or its metadata are no protocol buffers.
+        DecodeError: the entry is cut off, its checksum is wrong, or its metadata are not protocol buffers.
     """
     broker, start = BrokerMetadata(), 0
     if buffer[:2] == _BROKER:
@@ -54,18 +54,18 @@ def read_entry(buffer: memoryview, *, check_crc: bool = True) -> Entry:
 
 
 def write_entry(metadata: bytes, payload: bytes, broker: BrokerMetadata | None = None) -> bytes:
-    """An entry with a checksum, and with what is known of the broker's metadata in front of it."""
+    """An entry with a checksum, behind those of the broker's metadata that are known."""
     rest = b"".join((_INT.pack(len(metadata)), metadata, payload))
     return b"".join((_written(broker), _CHECKSUM, _UNSIGNED.pack(crc32c(memoryview(rest))), rest))
 
 
 def plain_entry(metadata: bytes, payload: bytes, broker: BrokerMetadata | None = None) -> bytes:
-    """The same without a checksum, as KoP stores entries of Kafka's format, whose batches have their own."""
+    """An entry without a checksum, as KoP stores entries of Kafka's format, whose batches have their own checksums."""
     return b"".join((_written(broker), _INT.pack(len(metadata)), metadata, payload))
 
 
 def _written(broker: BrokerMetadata | None) -> bytes:
-    """BrokerEntryMetadata with magic and size; nothing if nothing is known of them."""
+    """BrokerEntryMetadata with magic and size; empty if no metadata are known."""
     added = b""
     if broker is not None and broker.timestamp is not None:
         added += number(1, broker.timestamp)
@@ -84,7 +84,7 @@ def _checked(buffer: memoryview, start: int, check_crc: bool) -> int:
 
 
 def _sized(buffer: memoryview, start: int, name: str) -> tuple[bytes, int]:
-    """The bytes of a part whose size stands at ``start``, and where it ends."""
+    """The bytes of a part whose size stands at ``start``, and the position of its end."""
     if len(buffer) < start + 4:
         raise DecodeError(f"{name}: expected its size in 4 bytes, got {len(buffer) - start}", offset=start)
     (size,) = _INT.unpack_from(buffer, start)
@@ -95,7 +95,7 @@ def _sized(buffer: memoryview, start: int, name: str) -> tuple[bytes, int]:
 
 
 def _placed(read: Callable[[bytes], _T], data: bytes, end: int) -> _T:
-    """What ``read`` makes of the data; positions in its errors count from the entry's first byte."""
+    """The result of ``read`` for the data; positions in errors count from the entry's first byte."""
     try:
         return read(data)
     except DecodeError as error:

@@ -31,8 +31,8 @@ class KafkaEntryReader:
 
     Args:
         isolation: ``read_uncommitted`` returns each record as it comes. ``read_committed`` holds the records of open
-            transactions until their marker, and drops those of aborted ones, in the order of offsets; then one reader
-            reads one partition, in order.
+            transactions until their marker, and drops the records of aborted transactions; the order is that of the
+            offsets, so a reader reads a single partition, in order.
         max_batch_size: bytes that one batch may have after decompression.
         max_held: bytes that ``read_committed`` may hold.
         schema_header: whether a schema version header (SNIP 42) is taken off the values and becomes
@@ -58,10 +58,10 @@ class KafkaEntryReader:
 
     @property
     def unknown(self) -> Unknown:
-        """What ``read_committed`` does not know about the transactions in what was read.
+        """The gaps in the knowledge of ``read_committed`` about the transactions of the entries that were read.
 
         Raises:
-            ConfigError: the reader is ``read_uncommitted``, and knows of no transaction.
+            ConfigError: the reader is ``read_uncommitted``, and does not follow transactions.
         """
         if self._held is None:
             raise ConfigError("with isolation='read_uncommitted', the reader does not follow transactions")
@@ -185,7 +185,7 @@ def _first_offset(entry: Entry, limits: BatchLimits) -> int | None:
 
 
 def _offsets_in(entry: Entry, limits: BatchLimits) -> int | None:
-    """How many offsets the batches take; None if a batch of format 0 or 1 does not say it."""
+    """The number of offsets that the batches take; None if a batch of format 0 or 1 does not tell the number."""
     taken = 0
     for _, batch in _batches_in(entry, replace(limits, check_crc=False)):
         if isinstance(batch, LegacyMessage):

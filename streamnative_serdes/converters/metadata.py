@@ -145,7 +145,7 @@ def read_broker_metadata(data: bytes) -> BrokerMetadata:
 
 
 def without(data: bytes, numbers: Collection[int]) -> bytes:
-    """The same protocol buffer without these fields; the others keep their bytes and order."""
+    """A protocol buffer without these fields; the other fields keep their bytes and order."""
     return b"".join(data[start:end] for number, _, start, end in fields_of(data) if number not in numbers)
 
 

@@ -202,7 +202,7 @@ def _read(file: Readable, rest: bytes, block: bytearray) -> memoryview:
 
 
 def _whole(data: memoryview, start: int, most: int) -> tuple[int, int]:
-    """How many bytes are whole batches, and how many the next one needs: 0 if zeros are in its place."""
+    """The size of all whole batches in bytes, and the size of the next batch: 0 if zeros are in its place."""
     end = 0
     while len(data) - end >= _FRONT.size:
         offset, length = _FRONT.unpack_from(data, end)

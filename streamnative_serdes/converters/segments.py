@@ -27,17 +27,18 @@ _PARTITION: Final = re.compile(r"(?s)(.+)-(\d{1,9})")  # the folder of a partiti
 
 
 class SegmentOptions(TypedDict, total=False):
-    """How segments are read.
+    """Options for reading segments.
 
     Args:
-        isolation: ``read_uncommitted`` (the default) returns each record as it comes. ``read_committed`` returns what a
-            Kafka consumer with that isolation gets, in its order: batches of open transactions, and all behind them,
-            are held until the transaction's marker.
+        isolation: ``read_uncommitted`` (the default) returns each record as it comes. ``read_committed`` returns the
+            records that a Kafka consumer with this isolation gets, in the same order: batches of open transactions,
+            and all batches behind them, are held until the transaction's marker.
         max_batch_size: bytes of records that one batch may have, as it is stored and after decompression.
         max_held: bytes that ``read_committed`` may hold: batches as they are stored, at 1,000 bytes more for each.
         check_crc: whether the checksums of batches are compared.
-        partial: whether the last segment may end within a batch or within transactions, as that does to which a broker
-            still writes. What is incomplete is left out with a warning; without it, it is an error.
+        partial: whether the last segment may end within a batch or within transactions, as a segment does to which a
+            broker still writes. Incomplete batches and transactions are left out with a warning; without
+            ``partial``, they are an error.
         transaction_indexes: paths of ``.txnindex`` files, which ``read_committed`` uses; by default those beside the
             segments, with the same names, and those of later segments in the same folder.
     """

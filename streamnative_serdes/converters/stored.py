@@ -49,7 +49,7 @@ class StoredEntry:
 
     @property
     def place(self) -> str:
-        """Where it was, for messages to people: ``partition 0, entry 12:3``."""
+        """The entry's place, for messages to people: ``partition 0, entry 12:3``."""
         parts = [f"partition {self.partition}"] if self.partition >= 0 else []
         parts += [f"entry {self.ledger}:{self.entry}"] if self.ledger >= 0 else []
         return ", ".join(parts)
@@ -228,7 +228,7 @@ def _whole(file: BinaryIO, size: int, place: int, name: str) -> bytes:
 
 
 def _read(file: BinaryIO, size: int) -> bytes:
-    """So many bytes, fewer only at the end of the file; what a pipe gives at once may be less."""
+    """Read ``size`` bytes, fewer only at the end of the file; a single read of a pipe may return fewer."""
     parts, left = [], size
     while left and (part := file.read(min(left, _PART))):
         parts.append(part)

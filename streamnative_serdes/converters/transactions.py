@@ -1,4 +1,4 @@
-"""Records of open transactions, held until a marker, or a transaction index, says whether they count.
+"""Records of open transactions, held until a marker, or a transaction index, says whether they are committed.
 
 An entry of a transaction index (``.txnindex``), which has the aborted transactions of a segment, big-endian::
 
@@ -31,7 +31,7 @@ _OBJECT: Final = 200  # bytes that a held message takes beside its data, about
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """What a reader that saw only a part of a topic cannot know about its transactions.
+    """Open questions about transactions, for a reader that saw only a part of a topic.
 
     Args:
         open: producer ids of transactions without a marker yet, and the offset of the first record seen of each. Their
@@ -40,7 +40,7 @@ class Unknown:
         markers: producer ids and offsets of markers without any record: the transaction was empty, or all of its
             records lie before the first entry that was read.
         may_have_begun_before: producer ids whose first transaction here may have begun before the first entry that was
-            read. What was returned of it is committed, but may not be all of it.
+            read. The returned records of this transaction are committed, but earlier ones may be missing.
     """
 
     open: dict[int, int]
@@ -61,10 +61,10 @@ class Holdable(Protocol):
 
 
 class Aborted(Protocol):
-    """Transactions that are known to be aborted."""
+    """The transactions that are known to be aborted."""
 
     def has(self, producer_id: int, offset: int) -> bool:
-        """Whether a transaction of the producer that covers the offset is one of them."""
+        """Whether the offset belongs to an aborted transaction of the producer."""
 
 
 @dataclass(slots=True)
@@ -74,7 +74,7 @@ class _Transaction:
 
 
 def message_size(message: Message) -> int:
-    """Bytes that a held message counts: its data, and 200 for it and for each header."""
+    """The bytes that a held message counts: its data, 200 for the message, and 200 for each header."""
     headers = sum(len(name) + len(value or b"") + _OBJECT for name, value in message.headers)
     return len(message.value or b"") + len(message.key or b"") + headers + _OBJECT
 
@@ -83,12 +83,12 @@ def message_size(message: Message) -> int:
 class HeldTransactions(Generic[_T]):
     """Passes messages on in the order of their offsets, as a Kafka consumer with ``read_committed`` gets them.
 
-    What follows the first record of an open transaction waits too, as it does at a broker (last stable offset).
+    All records behind the first record of an open transaction wait too, as at a broker (last stable offset).
 
     Args:
         most: bytes that may be held.
         size_of: bytes that a message or batch counts.
-        keep: makes of a message or batch what can be held, such as a copy; None holds it as it is.
+        keep: makes a copy of a message or batch that can be held; None holds the original.
         aborted: transactions whose messages need not be held, since they are dropped anyway.
     """
 
@@ -119,7 +119,7 @@ class HeldTransactions(Generic[_T]):
         self._hold(message, transaction)
 
     def end(self, producer_id: int, committed: bool, offset: int) -> Iterator[_T]:
-        """End a producer's transaction, and yield what need not wait any longer."""
+        """End a producer's transaction, and yield the messages that need not wait any longer."""
         self._begin(offset)
         transaction = self._open.pop(producer_id, None)
         if transaction is None:
@@ -175,10 +175,10 @@ def _is_open(transaction: _Transaction | None) -> bool:
 
 
 def committed(marker: Message) -> bool | None:
-    """Whether a control record commits (True) or aborts (False); None if it is of another kind.
+    """Whether a control record commits (True) or aborts (False); None for a record of another kind.
 
     Raises:
-        DecodeError: its key is too short.
+        DecodeError: the record's key is too short.
     """
     key = marker.key or b""
     if len(key) < 4:
@@ -193,15 +193,15 @@ _NAMED_BY_OFFSET: Final = re.compile(r"\d{20}")
 
 
 class AbortedTransactions:
-    """What transaction indexes say.
+    """The aborted transactions of transaction indexes.
 
     Args:
-        paths: of the indexes, in the order of their segments.
-        most: bytes of memory that they may take, at 400 for each transaction.
+        paths: the paths of the indexes, in the order of their segments.
+        most: bytes of memory that the transactions may take, at 400 for each.
 
     Raises:
         DecodeError: an index is damaged, of another version, or has too many transactions.
-        OSError: it cannot be read.
+        OSError: an index cannot be read.
     """
 
     def __init__(self, paths: Iterable[Path], most: int) -> None:
@@ -211,7 +211,7 @@ class AbortedTransactions:
             left -= self._read(path, left)
 
     def has(self, producer_id: int, offset: int) -> bool:
-        """Whether an aborted transaction of the producer covers the offset, from its first record to its marker."""
+        """Whether the offset lies in an aborted transaction of the producer, from the first record to the marker."""
         firsts, lasts = self._ranges.get(producer_id, ((), ()))
         number = bisect_left(lasts, offset)
         return number < len(lasts) and firsts[number] <= offset
@@ -243,9 +243,9 @@ class AbortedTransactions:
 
 
 def indexes_beside(segment: Path) -> list[Path]:
-    """The transaction index of a segment, and those of later ones beside it; a missing one had nothing to say.
+    """The transaction indexes of a segment and of later segments beside it; an index without entries has no file.
 
-    A transaction with records in this segment may be aborted in a later one, whose index then has it.
+    A transaction with records in this segment may be aborted in a later segment, and is then in the later index.
     """
     own = segment.with_suffix(".txnindex")
     if _NAMED_BY_OFFSET.fullmatch(segment.stem):

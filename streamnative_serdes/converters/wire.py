@@ -11,7 +11,7 @@ from streamnative_serdes.errors import ConfigError, DecodeError
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """What a reader accepts.
+    """Limits and checks of a reader.
 
     Args:
         max_batch_size: bytes of one batch after decompression, and of one entry that is made or put together.
