@@ -1,4 +1,4 @@
-"""How the SerDes meet other clients.
+"""The SerDes with other clients.
 
 - ``builders``: confluent-kafka's serializing clients make their SerDes with these.
 - ``kafka_python``: the SerDes in the interface of kafka-python.

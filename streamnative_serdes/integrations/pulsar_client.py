@@ -6,11 +6,11 @@
     consumer = client.subscribe("users", "readers", schema=schema)
     user = consumer.receive().value()  # a User, whether a Kafka or a Pulsar producer wrote it
 
-A message of a Kafka producer has its schema version in its first ten bytes (docs/messages.md), one of a Pulsar producer
-has it in Pulsar's metadata. :func:`key_of`, :func:`schema_version_of` and :func:`is_tombstone` return what the client
-does not show, or shows in another form than Pulsar's Java client.
+A message of a Kafka producer has its schema version in its first ten bytes (docs/messages.md), a message of a Pulsar
+producer in Pulsar's metadata. :func:`key_of`, :func:`schema_version_of` and :func:`is_tombstone` return parts that the
+client does not show, or shows in another form than Pulsar's Java client.
 
-Source: pulsar/__init__.py and pulsar/schema of pulsar-client 3.13.0, and what it returns on Pulsar 4.0.8.
+Source: pulsar/__init__.py and pulsar/schema of pulsar-client 3.13.0, and the client's answers with Pulsar 4.0.8.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ def pulsar_schema(
     Args:
         conf: options of KafkaAvroDeserializer and KafkaAvroSerializer, see docs/config.md; ``schema.registry.url`` is
             required: Pulsar's HTTP address, while the client has its ``service_url``.
-        schema: what producers write and what each message is converted to: whatever the two classes accept. If it is a
-            class, values are its objects, unless there is a ``from_dict``. Without a schema, each message is read by
-            the schema that it was written with, and producers cannot write.
+        schema: the schema that producers write and that each message is converted to, in any form that the two
+            classes accept. If it is a class, values are its objects, unless there is a ``from_dict``. Without a
+            schema, each message is read by its writer's schema, and producers cannot write.
         from_dict: ``from_dict(data, ctx)`` converts the decoded data to an object.
         topic: the topic of a table view, which passes bytes without their topic; not needed otherwise.
         announce: whether the client attaches with ``schema``, as with pulsar-client's AvroSchema. Then the broker
@@ -71,7 +71,7 @@ def pulsar_schema(
 
 
 class PulsarSchema:
-    """What :func:`pulsar_schema` returns. It is a ``pulsar.schema.Schema`` as well, and the client calls its methods.
+    """The result of :func:`pulsar_schema`. It is a ``pulsar.schema.Schema`` as well, and the client calls its methods.
 
     ``deserializer`` is the KafkaAvroDeserializer that reads, for ``warm_up``, ``stats`` and ``close``.
     """
@@ -100,7 +100,7 @@ class PulsarSchema:
         self._info = _schema_info(self._writer)
 
     def schema_info(self) -> Any:
-        """What the client attaches with: the text that our serializer registers, or what stands for no schema."""
+        """The schema that the client attaches with: the text that our serializer registers, or a mark of no schema."""
         return self._info
 
     def encode(self, obj: Any) -> bytes:
@@ -119,7 +119,7 @@ class PulsarSchema:
         return codec.encode(obj)
 
     def decode_message(self, msg: PulsarMessage) -> Any:
-        """Return what a message holds; None for a tombstone.
+        """Return the content of a message; None for a tombstone.
 
         Raises:
             SerdesError: as :meth:`KafkaAvroDeserializer.deserialize`.
@@ -136,7 +136,7 @@ class PulsarSchema:
             raise
 
     def decode(self, data: bytes) -> Any:
-        """Return what a message of a table view holds; one without a header is read by the topic's latest schema.
+        """Return the content of a table view's message; without a header, it is read by the topic's latest schema.
 
         Raises:
             ConfigError: ``pulsar_schema`` was given no ``topic``.
@@ -152,7 +152,7 @@ class PulsarSchema:
 
 @cache
 def _class() -> Any:
-    """PulsarSchema with pulsar-client's own class as second base, which the client insists on."""
+    """PulsarSchema with pulsar-client's own class as second base, since the client requires this class."""
     try:
         from pulsar import Message
         from pulsar.schema import Schema
@@ -175,7 +175,7 @@ def _schema_info(writer: WritePolicy | None) -> Any:
 
 
 def _shared_out(conf: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split ``conf`` into the options for reading and those for writing. Unknown ones are refused with the first."""
+    """Split ``conf`` into the options for reading, with unknown ones, which reading refuses, and those for writing."""
     if conf.get("framing", config.SNIP_42) != config.SNIP_42:
         raise ConfigError(
             "framing is an option for Kafka producers: Pulsar's producers write the version into the metadata"
@@ -188,7 +188,7 @@ def _shared_out(conf: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
 
 
 def _refuse_pairs(schema: object) -> None:
-    """A pair is nothing without its properties, which this client does not send: the broker would lose both schemas."""
+    """Refuse KEY_VALUE schemas: this client does not send their properties, so the broker would lose both schemas."""
     if isinstance(schema, KeyValueSchema):
         raise ConfigError(
             "pulsar-client for Python cannot attach with a KEY_VALUE schema",
