@@ -248,7 +248,7 @@ def _union(types: list[Any], nullable: bool, default: Any, around: str, path: st
 
 
 def _label(one: Any, around: str) -> str:
-    """What a branch is called in its union: its full name or, without one, its base type."""
+    """The name of a branch in its union: the full name, or the base type of a type without a name."""
     if isinstance(one, dict):
         return qualified(one["name"], one.get("namespace", around)) if "name" in one else str(one["type"])
     return "union" if isinstance(one, list) else one if one in PRIMITIVES else qualified(one, around)

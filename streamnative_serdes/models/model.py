@@ -42,16 +42,16 @@ class Attribute:
 
     @property
     def field(self) -> str:
-        """The name of its field in the schema."""
+        """The name of the attribute's field in the schema."""
         return self.words.name or self.name
 
     @property
     def is_optional(self) -> bool:
-        """Whether it has a default of any kind."""
+        """Whether the attribute has a default of any kind."""
         return self.default is not MISSING or self.factory is not None
 
     def maker(self) -> Callable[[], Any]:
-        """A function that returns its default; only if ``is_optional``. A plain default is shared, as in Python."""
+        """A function that returns the default; only if ``is_optional``. A plain default is shared, as in Python."""
         return self.factory or functools.partial(_itself, self.default)
 
 
