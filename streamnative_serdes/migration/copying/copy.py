@@ -6,8 +6,8 @@
                                    |
                                    +-> dead letters
 
-A copy that was stopped in whatever way goes on where its last commit was. Without transactions, each copy carries its
-place in the source, and the copies behind the last commit say where to go on: at the first message without a copy.
+A copy that was stopped, in any way, continues from its last commit. Without transactions, each copied message carries
+its place in the source. The messages behind the last commit then show where to continue: at the first one not copied.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ _MOST_ATTEMPTS: Final = 5  # after transactions that the broker aborted, without
 
 @dataclass(slots=True)
 class Report:
-    """What a copy has done; numbers of this and all earlier runs.
+    """The result of a copy, counted over this and all earlier runs.
 
     Args:
         progress: by partition.
         lag: offsets left up to the source's present end.
-        ended: whether everything up to the end that was there at the start was copied.
+        ended: whether all messages up to the source's end at the start were copied.
     """
 
     progress: dict[int, Progress]
@@ -81,11 +81,11 @@ class Report:
 
 
 class TopicCopy:
-    """Copies a topic, and goes on with a copy that was stopped.
+    """Copies a topic, or continues a copy that was stopped.
 
     Args:
         state: the migration; its mapping has to be there.
-        wishes: how.
+        wishes: the options of the copy.
         observe: called with the report after each chunk.
         stopping: asked after each chunk; when it returns True, copying commits and ends.
     """
@@ -100,7 +100,7 @@ class TopicCopy:
         self._state, self._wishes, self._observe, self._stopping = state, wishes, observe, stopping
 
     def left(self) -> int:
-        """How many offsets of the source are left to copy. It writes nothing.
+        """The number of the source's offsets that are left to copy. Writes nothing.
 
         Raises:
             as :meth:`run`.
@@ -145,7 +145,7 @@ class TopicCopy:
 
 
 class _Run:
-    """One attempt: everything it opens is closed at its end."""
+    """One attempt to copy; at its end, all of its clients are closed."""
 
     def __init__(self, state: State, wishes: Wishes) -> None:
         self._state, self._wishes, self._route = state, wishes, state.route
@@ -205,7 +205,7 @@ class _Run:
         return DeadLetterTopic(topic, route.source, self._outlet.send_beside, self._outlet.flush, safe)
 
     def copy(self, observe: Callable[[Report], object], stopping: Callable[[], bool]) -> Report:
-        """Copy until the end, or until told to stop; what was copied is committed in any case but a failure."""
+        """Copy until the end, or until told to stop; unless copying fails, everything copied is committed."""
         try:
             return self._copy_all(observe, stopping)
         except KafkaException as error:
@@ -272,7 +272,7 @@ class _Run:
         batch.bad[place_of(message)[0]] += 1
 
     def _stop_before(self, message: Message, error: UnmappedSchemaError, batch: _Batch) -> NoReturn:
-        """Commit what is before this message, and raise the error with its place."""
+        """Commit the messages before this one, and raise the error with the place of this message."""
         self._inlet.passed(batch.ends, whole=False)
         self._commit(batch)
         partition, offset = place_of(message)
@@ -280,7 +280,7 @@ class _Run:
         raise error.at(topic=self._route.source)
 
     def _commit(self, batch: _Batch) -> None:
-        """Commit the batch and the progress that it makes."""
+        """Commit the batch, and the progress after the batch."""
         if not batch.seen and not self._unwritten:
             return
         self._outlet.begin()
@@ -301,7 +301,7 @@ class _Run:
         self._unwritten = set()
 
     def _advanced(self, partition: int, batch: _Batch, targets: Mapping[int, Message]) -> Progress:
-        """The progress of a partition after this batch; its ``anchors`` has only the last one."""
+        """The progress of a partition after this batch; its ``anchors`` have only the last anchor."""
         before, last, seen = self.report.progress[partition], batch.last.get(partition), batch.seen.get(partition)
         written = None if last is None else Kept.of(targets[partition])
         progress = replace(
@@ -322,11 +322,11 @@ class _Run:
 
 
 def require_ids(kafka: Mapping[str, Any], target: str, wishes: Wishes) -> None:
-    """Check that the brokers give the producer ids that were asked for; it is the first check, and creates nothing.
+    """Check that the brokers give producer ids, if these are needed. This is the first check, and creates nothing.
 
     Raises:
-        NoTransactionsError: transactions are wished for, and there are none.
-        ConfigError: ``enable.idempotence`` is on in the configuration, and there are none.
+        NoTransactionsError: transactions are wished for, and the brokers give no producer ids.
+        ConfigError: ``enable.idempotence`` is on in the configuration, and the brokers give no producer ids.
         BrokerUnavailableError: no broker answers.
     """
     if not wishes.transactions:
@@ -336,13 +336,13 @@ def require_ids(kafka: Mapping[str, Any], target: str, wishes: Wishes) -> None:
 
 
 def ready(state: State, wishes: Wishes, topic: ProgressTopic) -> tuple[bool, int]:
-    """Check everything that can be checked before anything is written; then create what is missing.
+    """Check everything that can be checked before anything is written; then create missing topics.
 
     Returns:
         Whether a copy was begun before, and the size of the largest message that the target takes, in bytes.
 
     Raises:
-        ConfigError: the copy was begun with transactions and is to go on without, or the other way round.
+        ConfigError: the copy was begun with transactions and is to continue without, or the other way round.
         ChangedTopicError: source or target is not the topic of the progress.
         ProblemsError: the target does not fit, or has messages other than copies.
         SerdesError: there are dead letters of another copy.
@@ -372,13 +372,13 @@ def ensure_letters(route: Route, partitions: int, largest: int) -> None:
 
 
 def letters_of(target: str, wishes: Wishes) -> str:
-    """Where dead letters go, as ``topic:NAME`` or ``file:PATH``."""
+    """The place of dead letters, as ``topic:NAME`` or ``file:PATH``."""
     path = wishes.dead_letters
     return f"topic:{target}{SUFFIX}" if path is None else f"file:{path.absolute()}"
 
 
 def largest_of_target(state: State, wishes: Wishes, *, resuming: bool) -> int:
-    """Create or check the target; returns the size of the largest message that it takes, in bytes.
+    """Create or check the target; returns the size of the largest message that the target takes, in bytes.
 
     Raises:
         ProblemsError: the target does not fit, or has messages other than copies.
@@ -395,7 +395,7 @@ def largest_of_target(state: State, wishes: Wishes, *, resuming: bool) -> int:
 
 
 def _last_places(copies: list[Placed], partitions: int) -> dict[int, int]:
-    """The place in ``copies`` of each partition's last one."""
+    """The index in ``copies`` of each partition's last copy."""
     last: dict[int, int] = {}
     for place in range(len(copies) - 1, -1, -1):
         last.setdefault(copies[place][0], place)
@@ -406,7 +406,7 @@ def _last_places(copies: list[Placed], partitions: int) -> dict[int, int]:
 
 @dataclass(slots=True)
 class _Batch:
-    """What was read since the last commit, by partition."""
+    """The messages since the last commit, summed up by partition."""
 
     seen: dict[int, Message] = field(default_factory=dict)  # the last message
     copied: Counter[int] = field(default_factory=Counter)

@@ -35,14 +35,14 @@ class HeaderLossError(BadMessageError):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What is done with a message's parts.
+    """Rules for copying the parts of a message.
 
     Args:
         keys: ``keep`` leaves keys as they are; ``strip`` makes those of Confluent's framing bare Avro.
-        check: decode each value, and take those that cannot be decoded for bad.
+        check: decode each value; a message whose value cannot be decoded is bad.
         null_headers: whether the target's broker keeps headers whose value is null.
-        raw_headers: whether it keeps headers whose value is not UTF-8.
-        allow_header_loss: copy messages whose headers it does not keep: null becomes empty.
+        raw_headers: whether the target's broker keeps headers whose value is not UTF-8.
+        allow_header_loss: copy messages with headers that the target's broker does not keep: null becomes empty.
         allow_time_loss: copy messages without a time, or of 1970-01-01T00:00:00.000Z: copies get the time of copying.
     """
 
@@ -57,7 +57,7 @@ class Rules:
         """Whether keys lose their framing.
 
         Raises:
-            ConfigError: they have none to lose in this direction.
+            ConfigError: in this direction, keys have no framing to lose.
         """
         if self.keys == "strip" and direction == "back":
             raise ConfigError(
@@ -78,7 +78,7 @@ class MessageCopier:
 
     Args:
         rewriter: for the values.
-        schemas: what the source's registry knows.
+        schemas: the schemas of the source's registry.
         rules: for the other parts.
     """
 
@@ -92,7 +92,7 @@ class MessageCopier:
         """The copy of a message.
 
         Raises:
-            BadMessageError: it cannot be copied.
+            BadMessageError: the message cannot be copied.
             UnmappedSchemaError: its schema has no counterpart yet.
         """
         value: bytes | None = message.value()
@@ -138,10 +138,10 @@ class MessageCopier:
             raise BadMessageError(f"the value cannot be decoded by schema {name}: {error}") from None
 
     def _kept(self, headers: Headers) -> Headers:
-        """The headers of the copy, without the place of another one.
+        """The headers of the copy, without the header that an earlier copy has added for its place.
 
         Raises:
-            HeaderLossError: the broker does not keep them.
+            HeaderLossError: the broker does not keep the headers.
         """
         kept: list[tuple[str, bytes | None]] = [pair for pair in headers or () if pair[0] != PLACE]
         for place, (name, data) in enumerate(kept):
@@ -167,7 +167,7 @@ class MessageCopier:
 
 
 def with_place(copy: Copy, partition: int, offset: int) -> Copy:
-    """The copy with a header that has its place in the source."""
+    """The copy with a header for the message's place in the source."""
     value, key, headers, moment = copy
     return value, key, [*(headers or ()), (PLACE, b"%d:%d" % (partition, offset))], moment
 

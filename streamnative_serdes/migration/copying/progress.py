@@ -13,13 +13,13 @@
     key     {"source": "orders@CLUSTER", "owner": "copy"}
     value   {"run": "UUID"}
 
-``next`` is the source's offset to go on with. With transactions it is written in the transaction of the messages before
-it, so both are there or neither. ``last`` is the last message that was copied: its offset in the source, and that of
-its copy in the target. An anchor is such a pair too; there is one for every 10,000 messages or more.
+``next`` is the source's offset to continue with. With transactions, it is written in the transaction of the messages
+before this offset, so both are there or neither. ``last`` is the last copied message: its offset in the source, and the
+offset of its copy in the target. An anchor is such a pair too; there is an anchor for every 10,000 messages or more.
 
-``read`` is the last message of the source that was read, ``written`` the last copy, and ``ids`` are those of source and
-target where their brokers have any: by these, topics are known again (``identity``). ``letters`` says where dead
-letters are. The owner is the process that copies now (``owner``).
+``read`` is the last message of the source that was read, ``written`` is the last copy, and ``ids`` are the ids of
+source and target, if their brokers have ids: these three identify the topics (``identity``). ``letters`` is the place
+of dead letters. The owner is the process that copies now (``owner``).
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _MOST: Final = 1 << 63
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A message by which its topic is known again.
+    """A message that identifies its topic.
 
     Args:
-        offset: where it is.
-        timestamp: in milliseconds since 1970 UTC; None if it is not known.
-        digest: of its key and value.
+        offset: the message's offset.
+        timestamp: in milliseconds since 1970 UTC; None if unknown.
+        digest: of the message's key and value.
     """
 
     offset: int
@@ -55,12 +55,12 @@ class Kept:
 
     @classmethod
     def of(cls, message: Message) -> Kept:
-        """What is kept of a message that was read, or delivered."""
+        """The record to keep of a message that was read, or delivered."""
         body: tuple[Any, Any] = message.key(), message.value()
         return cls(place_of(message)[1], message.timestamp()[1], digest(*body))
 
     def is_of(self, message: Message) -> bool:
-        """Whether it was made of this message."""
+        """Whether this record was made of the message."""
         found = Kept.of(message)
         known = self.timestamp is None or self.timestamp == found.timestamp
         return known and (self.offset, self.digest) == (found.offset, found.digest)
@@ -77,16 +77,16 @@ class Progress:
     """How far one partition has been copied.
 
     Args:
-        next: the source's offset to go on with.
+        next: the source's offset to continue with.
         copied: messages copied so far.
         bad: messages that went to the dead letters so far.
-        last: offset of the last message that was copied, and that of its copy; None before the first.
+        last: offset of the last message that was copied, and offset of its copy; None before the first.
         places: whether the copies have a header with their place in the source, since there are no transactions.
         anchors: source offset -> target offset of some copies, oldest first.
         read: the last message of the source that was read; None before the first.
         written: the last copy; None before the first.
-        ids: of source and target; None where the broker has none.
-        letters: where dead letters are: ``topic:NAME`` or ``file:PATH``.
+        ids: of source and target; None if the broker has no ids.
+        letters: the place of dead letters: ``topic:NAME`` or ``file:PATH``.
     """
 
     next: int
@@ -101,7 +101,7 @@ class Progress:
     letters: tuple[str, ...] = ()
 
     def tree(self) -> dict[str, Any]:
-        """It as JSON, without the anchors."""
+        """The progress as JSON, without the anchors."""
         kept = {name: getattr(self, name) for name in ("read", "written")}
         return {
             **{name: getattr(self, name) for name in ("next", "copied", "bad", "last", "places", "ids", "letters")},
@@ -115,7 +115,7 @@ class ProgressTopic:
     Args:
         kafka: options of the Kafka client of the target's side.
         target: the target topic.
-        source: what tells the source from others: topic and cluster; None to read that of any.
+        source: topic and cluster, which identify the source; None to read the progress of any source.
     """
 
     def __init__(self, kafka: Mapping[str, Any], target: str, source: str | None) -> None:
@@ -123,7 +123,7 @@ class ProgressTopic:
         self._target = target
 
     def read(self) -> dict[int, Progress]:
-        """The progress of each partition that has any.
+        """The progress by partition; partitions without progress are missing.
 
         Raises:
             SerdesError: the topic has the progress of another source, or other messages.

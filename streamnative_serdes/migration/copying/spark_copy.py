@@ -5,9 +5,9 @@
     driver    rounds of offset ranges -> a job each -> the progress
     task      format("streamnative-kafka") reads a range of one partition -> MessageCopier -> producer
 
-It is a copy without transactions, so at least once: a task that runs again sends its copies again. Each copy has a
-header with its place in the source, by which such copies are known, and by which a copy that was stopped goes on: at
-the first message without a copy.
+The copy has no transactions, so delivery is at least once: a task that runs again sends its messages again. Each copied
+message has a header with its place in the source. This header identifies repeated messages, and shows where a stopped
+copy continues: at the first message that was not copied.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ _DONE: Final = (
 
 
 class SparkCopy:
-    """Copies a topic by Spark jobs, and goes on with a copy that was stopped.
+    """Copies a topic by Spark jobs, or continues a copy that was stopped.
 
     Args:
         state: the migration; its mapping has to be there.
-        wishes: how; without transactions, without ``follow``, and with the dead letters in their topic.
+        wishes: the options of the copy; without transactions, without ``follow``, with dead letters in their topic.
         session: a SparkSession, which runs the tasks.
         observe: called with the report after each job.
         stopping: asked after each job; when it returns True, copying ends.
@@ -185,16 +185,16 @@ class SparkCopy:
 
 @dataclass(slots=True)
 class _Done:
-    """What one task has done.
+    """The result of one task.
 
     Args:
         partition: of the source.
         copied: messages copied.
         bad: messages among the dead letters.
         last: offset of the last message that was copied.
-        target: that of its copy.
-        stopped: offset of the message where it stopped, since its schema has not been copied.
-        name: of that schema.
+        target: offset of the copy of this message.
+        stopped: offset of the message where the task stopped, since the message's schema has not been copied.
+        name: the name of this schema.
         read: the last message of the source that was read, as JSON.
         sent: the digest of the last copy.
     """
@@ -211,7 +211,7 @@ class _Done:
 
 
 def _advanced(before: Progress, end: int, done: _Done | None) -> Progress:
-    """The progress after a round that was to come to ``end``; a task without messages says nothing."""
+    """The progress after a round up to ``end``; a task without messages returns no ``done``."""
     if done is None:
         return replace(before, next=end)
     last = before.last if done.last is None or done.target is None else (done.last, done.target)
@@ -246,7 +246,7 @@ def _reading_options(route: Route) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _CopyTask:
-    """The task: copies the messages of one partition, and returns a row that says what it has done.
+    """The task: copies the messages of one partition, and returns a row with the result.
 
     Args:
         route: the migration.
@@ -295,7 +295,7 @@ class _CopyTask:
                 yield pa.RecordBatch.from_pylist([asdict(done)], schema=_schema_of_done())
 
     def _copy(self, message: _Message, copier: MessageCopier, out: Outbox, done: _Done, tail: _Tail) -> bool:
-        """Copy one message; whether to go on."""
+        """Copy one message; returns whether to continue."""
         partition, offset = message.partition(), message.offset()
         try:
             value, key, headers, moment = with_place(copier.copy(message), partition, offset)  # type: ignore[arg-type]
@@ -326,7 +326,7 @@ class _CopyTask:
 
 @dataclass(slots=True)
 class _Tail:
-    """The last message that a task has read, and key and value of its last copy."""
+    """The last message that a task has read, and the key and value of the task's last copy."""
 
     read: _Message | None = None
     sent: tuple[bytes | None, bytes | None] = (None, None)
@@ -365,7 +365,7 @@ class _Message:
         return int(self._offset)
 
     def timestamp(self) -> tuple[int, int]:
-        """As the client has it: 0 and -1 for a message without a time, otherwise 1 or 2 and milliseconds since 1970."""
+        """As from the client: 0 and -1 for a message without a time, otherwise 1 or 2 and milliseconds since 1970."""
         return (0, -1) if self._moment is None or self._moment < 0 else (int(self._type) + 1, int(self._moment))
 
     def headers(self) -> list[tuple[str, bytes | None]] | None:
