@@ -1,1 +1,1 @@
-"""What is looked at before the first message is copied: the source's messages, the target topic and its broker."""
+"""Checks before the first message is copied: of the source's messages, the target topic and its broker."""

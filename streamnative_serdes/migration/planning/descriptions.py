@@ -1,4 +1,4 @@
-"""What the source's registry says about the schemas that its messages name."""
+"""Descriptions of the schemas that the source's messages name, from the source's registry."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Description:
     """A schema of the source's registry.
 
     Args:
-        type: ``AVRO``, ``JSON``, ``PROTOBUF`` or another one of the registry's.
-        name: the full name of the record, or the type's name if it is something else; None if it is not Avro.
+        type: ``AVRO``, ``JSON``, ``PROTOBUF`` or another type of the registry.
+        name: the full name of the record, or the name of another Avro type; None if the schema is not Avro.
         aliases: full names that the record had before.
-        versions: the subjects that have it, each with its version; empty in Pulsar's registry.
-        rules: whether it has rules, such as for field encryption.
+        versions: the subjects that have the schema, each with the version; empty in Pulsar's registry.
+        rules: whether the schema has rules, such as for field encryption.
     """
 
     type: str
@@ -34,7 +34,7 @@ class Description:
     rules: bool = False
 
     def tree(self) -> dict[str, Any]:
-        """It as JSON."""
+        """The description as JSON."""
         return {
             "type": self.type,
             "name": self.name,
@@ -46,7 +46,7 @@ class Description:
 
 
 class Registry(Protocol):
-    """The source's registry; errors of the registry pass."""
+    """The source's registry; the registry's errors are not caught."""
 
     guids: bool  # False if a GUID was asked for, and the registry does not have the endpoint
 
@@ -54,12 +54,12 @@ class Registry(Protocol):
         """The schema with this name in messages; None if the registry does not have it."""
 
     def listed(self) -> list[tuple[Name, Description]] | None:
-        """All schemas of the topic's values; None if it has no subject."""
+        """All schemas of the topic's values; None if the topic has no subject."""
 
 
 @contextmanager
 def source_registry(route: Route) -> Iterator[Registry]:
-    """The registry that the source's messages name schemas of."""
+    """The registry of the schemas that the source's messages name."""
     if route.direction == "forward":
         with route.confluent_registry() as confluent:
             yield ConfluentNames(confluent, route.subject)
@@ -111,7 +111,7 @@ class ConfluentNames:
             return self._holding(self._client.by_id(number))
 
     def _holding(self, schema: ConfluentSchema) -> tuple[tuple[str, int], ...]:
-        """The topic's own subject, if it has the schema."""
+        """The topic's own subject, if this subject has the schema."""
         try:
             return ((self._subject, self._client.lookup(self._subject, schema)[1]),)
         except SchemaNotFoundError:
@@ -152,7 +152,7 @@ def _of_pulsar(info: SchemaInfo) -> Description:
 def names_in(text: str) -> tuple[str | None, tuple[str, ...]]:
     """The full name of the type in an Avro schema, and its aliases; None if the text is not such a schema.
 
-    The schema is not parsed as one, since types that it refers to may be in other subjects.
+    The text is not parsed as an Avro schema, since types that it refers to may be in other subjects.
     """
     try:
         return _named(json.loads(text))

@@ -1,8 +1,8 @@
-"""Findings of a plan: what the source uses, what its registry and the target's broker say, and what stands against it.
+"""Findings of a plan: about the source's messages and schemas, the target's broker, and problems of the migration.
 
-As JSON, which the state file keeps; a place is a partition and an offset, such as ``[0, 17]``:
+As JSON, for the state file; a place is a partition and an offset, such as ``[0, 17]``:
 
-    messages, whole     how many messages were read, and whether these are all
+    messages, whole     the number of messages read, and whether these are all messages
     partitions          {"0": {"first": 0, "next": 812, "read": 100}, ...}: offsets, and messages read
     ids                 schemas that messages name and the registry has: [{"id": 7, "count": 90, "first": PLACE,
                         "type": "AVRO", "name": "shop.Order", "aliases": [], "subjects": ["orders-value"],
@@ -44,11 +44,11 @@ Tree: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a plan found.
+    """The findings of a plan.
 
     Args:
-        tree: all of it as JSON.
-        problems: all of them, also those that are accepted.
+        tree: all findings as JSON.
+        problems: all problems, also the accepted ones.
     """
 
     tree: Tree
@@ -76,12 +76,12 @@ def of_messages(tally: Tally, bounds: Mapping[int, Range], *, whole: bool) -> Tr
 
 
 def of_schemas(tally: Tally, registry: Registry, listed: Sequence[tuple[Name, Description]] | None) -> Tree:
-    """The findings about the schemas that messages name; errors of the registry pass.
+    """The findings about the schemas that messages name; the registry's errors are not caught.
 
     Args:
         tally: of the messages.
         registry: the source's.
-        listed: all schemas of the topic, if it has any.
+        listed: all schemas of the topic, if there are any.
     """
     known, unknown = _looked_up(tally.names, registry)
     keys, _ = _looked_up(tally.key_names, registry)

@@ -1,6 +1,6 @@
-"""The probe: messages to a scratch topic of the target's broker show what it refuses, alters or does not support.
+"""The probe: messages in a scratch topic show which parts the target's broker refuses, alters or does not support.
 
-Each case is a message, sent alone and read back. The transactions are three: committed, aborted, committed.
+Each case is a message, sent alone and read back. There are three transactions: committed, aborted, committed.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ CASES: Final[Mapping[str, Case]] = {
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """What a probe found.
+    """The findings of a probe.
 
     Args:
-        kept: for each case, for ``timestamps`` and for ``transactions``: whether the broker does it.
+        kept: whether the broker keeps the message of each case and ``timestamps``, and supports ``transactions``.
         reasons: why not.
-        left: the scratch topic and why it could not be deleted; None if it is gone.
+        left: the scratch topic and why it could not be deleted; None if it was deleted.
     """
 
     kept: Mapping[str, bool]
@@ -76,7 +76,7 @@ class Probed:
     left: str | None = None
 
     def tree(self) -> dict[str, Any]:
-        """It as JSON."""
+        """The findings as JSON."""
         return {**self.kept, "reasons": dict(self.reasons)}
 
 
@@ -85,7 +85,7 @@ def probe(route: Route, cluster: Cluster, replicas: int) -> Probed:
 
     Args:
         route: the migration.
-        cluster: that of the target.
+        cluster: the target's cluster.
         replicas: of the scratch topic's messages.
 
     Raises:
@@ -103,7 +103,7 @@ def probe(route: Route, cluster: Cluster, replicas: int) -> Probed:
 
 
 def kop_leftovers(cluster: Cluster) -> str | None:
-    """Why a KoP is not asked for transactions unless the user asks for them; None if the cluster is not a KoP."""
+    """The reason to use transactions with KoP only if the user asks for them; None if the cluster is not a KoP."""
     return "a KoP may show what a killed copy has left uncommitted" if cluster.is_kop else None
 
 
@@ -129,7 +129,7 @@ def _create(cluster: Cluster, name: str, replicas: int) -> None:
 
 
 def _deleted(cluster: Cluster, name: str) -> list[str]:
-    """Delete the scratch topic; returns what went wrong."""
+    """Delete the scratch topic; returns descriptions of failures."""
     try:
         cluster.delete(name, _DELETION_SECONDS)
     except SerdesError as error:
@@ -138,14 +138,14 @@ def _deleted(cluster: Cluster, name: str) -> list[str]:
 
 
 class _Sender:
-    """Sends the cases to a topic, and compares what can be read."""
+    """Sends the cases to a topic, and compares them with the messages that can be read."""
 
     def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
         self._kafka, self._topic = kafka, topic
         self._sent_at = int(time.time() * 1000) - _PAST
 
     def reasons(self) -> dict[str, str]:
-        """Why a case is not kept, for each that is not.
+        """The reason for each case that is not kept.
 
         Raises:
             BrokerUnavailableError: no broker answers.
@@ -202,7 +202,7 @@ def _difference(case: Case, message: Message | None) -> str | None:
 
 
 def _transactions(kafka: Mapping[str, Any], topic: str) -> str | None:
-    """Why transactions cannot be used; None if they can."""
+    """The reason why transactions cannot be used; None if they can."""
     more = {"transactional.id": topic, "transaction.timeout.ms": int(_DELIVERY_SECONDS * 1000)}
     sender = _sender(kafka, topic, more)
     producer = sender.client
@@ -233,7 +233,7 @@ def _refused(error: KafkaException) -> str:
 
 
 def _hidden(kafka: Mapping[str, Any], topic: str) -> str | None:
-    """Whether those who read committed messages see just these; they may become visible a little later."""
+    """Why a consumer does not read just the committed messages; None if it does. Waits until they are visible."""
     until = time.monotonic() + _VISIBLE_SECONDS
     while time.monotonic() < until:
         try:

@@ -1,4 +1,4 @@
-"""Settings of topics: which ones a new target takes over from the source, and what they forbid."""
+"""Settings of topics: those that a new target takes over from the source, and the problems that they cause."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _PLACE_PREFIXES: Final = ("confluent.", "remote.", "local.retention.", "redpanda
 
 @dataclass(frozen=True, slots=True)
 class SourceMessages:
-    """What is known of the source's messages.
+    """Known facts about the source's messages.
 
     Args:
-        oldest: the lowest timestamp, in milliseconds since 1970 UTC; None if it is not known.
-        newest: the highest one.
+        oldest: the lowest timestamp, in milliseconds since 1970 UTC; None if unknown.
+        newest: the highest timestamp.
         largest: size of the largest message with its share of a batch, in bytes.
-        null_keys: how many messages have no key.
+        null_keys: the number of messages without a key.
     """
 
     oldest: int | None = None
@@ -48,7 +48,7 @@ class SourceMessages:
 
     @classmethod
     def of(cls, findings: Mapping[str, Any] | None) -> SourceMessages:
-        """What ``migrate plan`` has found."""
+        """The facts in the findings of ``migrate plan``."""
         if findings is None:
             return cls()
         times, counts = findings["timestamps"], findings["counts"]
@@ -57,7 +57,7 @@ class SourceMessages:
 
 
 def batch_size(key: bytes | None, value: bytes | None, headers: Any) -> int:
-    """The size of a message as a batch of its own, which is what ``max.message.bytes`` limits; without compression."""
+    """The uncompressed size of a message as a batch of its own; ``max.message.bytes`` limits this size."""
     size = 3 + _data(key) + _data(value)  # attributes, timestamp delta, offset delta: one byte each
     for name, data in headers or ():
         size += _data(name.encode("utf-8", "surrogateescape")) + _data(data)
@@ -71,7 +71,7 @@ def _data(data: bytes | None) -> int:
 
 
 def _varint(number: int) -> int:
-    """Its size as a zigzag varint."""
+    """The size of a number as a zigzag varint."""
     return 1 if number < 64 else 2 if number < 8_192 else ((number << 1).bit_length() + 6) // 7
 
 
@@ -82,13 +82,13 @@ def for_new_topic(
 
     Args:
         source: the topic that is copied.
-        defaults: what a topic of the target's broker inherits, as far as it tells.
+        defaults: settings that topics of the target's broker inherit, as far as the broker tells.
         growth: by how many bytes copies are larger.
         replicas: of each message of the target.
         overrides: settings of the user; an empty one is left to the broker.
 
     Returns:
-        The settings, and the names of the source's that are not copied.
+        The settings, and the names of the source's settings that are not copied.
     """
     left = sorted(key for key in source.own if key in _PLACES or key.startswith(_PLACE_PREFIXES))
     found = {key: value for key, value in source.own.items() if key not in left}
@@ -105,12 +105,12 @@ def for_new_topic(
 
 
 def problems_of(source: Topic, target: Topic, seen: SourceMessages, now: int, growth: int) -> Iterator[Problem]:
-    """What the target's settings would do to copies of the source.
+    """Problems that the target's settings would cause for copies of the source.
 
     Args:
         source: the topic that is copied.
         target: the topic that is written, or would be created.
-        seen: what is known of the messages.
+        seen: the known facts about the messages.
         now: the time, in milliseconds since 1970 UTC.
         growth: by how many bytes copies are larger.
     """
@@ -216,13 +216,13 @@ def _sizes(
 
 
 def _limit(settings: Mapping[str, str], key: str) -> float:
-    """A limit; infinite if it is -1 or not known."""
+    """A limit; infinite if the setting is -1 or unknown."""
     value = _number(settings, key, -1)
     return value if value >= 0 else float("inf")
 
 
 def _number(settings: Mapping[str, str], key: str, default: int) -> int:
-    """Raises ConfigError if it is not a number, which the user may have written."""
+    """The number in a setting. Raises ConfigError if the user has written something else."""
     try:
         return int(settings.get(key, default))
     except ValueError:

@@ -1,4 +1,4 @@
-"""What stands against a migration in its source, and in what the probe found of the target's broker."""
+"""Problems of a migration's source, and problems that the probe of the target's broker found."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MESSAGES: Final = ("null_keys", "empty_keys", "empty_values", "tombstones")
 
 
 def of_source(tree: Tree, subject: str | None) -> Iterator[Problem]:
-    """What stands against the migration in the source.
+    """The problems in the source.
 
     Args:
         tree: the findings about messages and schemas.
@@ -51,7 +51,7 @@ def _types(schemas: Sequence[Tree], tree: Tree) -> Iterator[Problem]:
 
 
 def _names(schemas: Sequence[Tree]) -> Iterator[Problem]:
-    """Names that aliases connect belong to one type, which was renamed."""
+    """The problem of several types in a topic. Names that aliases connect belong to a single, renamed type."""
     groups: list[set[str]] = []
     for entry in schemas:
         if entry["name"] is not None:
@@ -156,7 +156,7 @@ def _kinds(tree: Tree) -> Iterator[Problem]:
 
 
 def of_probe(tree: Tree, left: str | None) -> Iterator[Problem]:
-    """What the target's broker does to messages as they were found; ``left`` is a scratch topic that is still there."""
+    """Problems that the target's broker causes for the messages; ``left`` is a scratch topic that is still there."""
     probed = tree["probe"]
     if left is not None:
         yield Problem("scratch-topic", left, "delete the topic by hand")

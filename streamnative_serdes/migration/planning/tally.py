@@ -1,6 +1,6 @@
-"""The tally of a topic's messages: how many of each kind there are, where the first one is, which schemas they name.
+"""The tally of a topic's messages: the number and first place of each kind, and the schemas that messages name.
 
-It keeps counters only, so that a topic of any size can be counted.
+The tally has only counters, so a topic of any size can be counted.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ _PREFIX: Final = 5  # bytes of Confluent's framing
 
 @dataclass(slots=True)
 class Count:
-    """How often something was met, and its first place: partition and offset."""
+    """The number of messages of a kind, and the first place: partition and offset."""
 
     count: int = 0
     first: tuple[int, int] = (0, 0)
 
     def add(self, place: tuple[int, int]) -> None:
-        """Count one at ``place``."""
+        """Count a message at ``place``."""
         if not self.count or place < self.first:
             self.first = place
         self.count += 1
 
     def tree(self) -> dict[str, Any]:
-        """It as JSON."""
+        """The count as JSON."""
         return {"count": self.count, "first": list(self.first)}
 
 
 @dataclass(slots=True)
 class Names:
-    """How often messages name each schema; ``more`` counts those beyond ``MOST_NAMES`` different ones."""
+    """How often messages name each schema; ``more`` counts messages with names beyond the first ``MOST_NAMES``."""
 
     each: dict[Name, Count] = field(default_factory=dict)
     more: Count = field(default_factory=Count)
 
     def add(self, name: Name, place: tuple[int, int]) -> None:
-        """Count one."""
+        """Count a message at ``place`` with this name."""
         found = self.each.get(name)
         if found is None:
             found = self.each.setdefault(name, Count()) if len(self.each) < MOST_NAMES else self.more
@@ -60,7 +60,7 @@ class Tally:
     """Counts the messages of a migration's source.
 
     Args:
-        direction: of the migration, which says how messages name their schemas.
+        direction: of the migration; decides how messages name their schemas.
     """
 
     def __init__(self, direction: Direction) -> None:
@@ -92,7 +92,7 @@ class Tally:
             self.largest, self.largest_at = size, place
 
     def counts(self) -> Mapping[str, dict[str, Any]]:
-        """Each kind that was met, as JSON."""
+        """The count of each kind of message found, as JSON."""
         return {kind: self.kinds[kind].tree() for kind in sorted(self.kinds)}
 
     def _note(self, kind: str, place: tuple[int, int]) -> None:
@@ -146,7 +146,7 @@ class Tally:
 
 
 def _name_of_key(key: bytes, headers: Headers) -> Name | None:
-    """What a key of Confluent's calls its schema. A first byte 00 is no proof: the registry has to know the id."""
+    """The schema's name in a key of Confluent's. A first byte 00 is no proof: the registry has to know the id."""
     named = next((data for name, data in headers or () if name == KEY_HEADER), None)
     if named is not None:
         try:
@@ -157,7 +157,7 @@ def _name_of_key(key: bytes, headers: Headers) -> Name | None:
 
 
 def _is_text(data: bytes) -> bool:
-    """Whether it is UTF-8."""
+    """Whether the data are UTF-8."""
     try:
         data.decode()
     except UnicodeDecodeError:

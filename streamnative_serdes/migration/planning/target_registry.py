@@ -1,4 +1,4 @@
-"""What the target's registry says: whether it is one, what it has, and which new versions it will refuse."""
+"""Checks of the target's registry: its API, the topic's schemas, and the new versions that it will refuse."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ There: TypeAlias = Sequence[SchemaInfo]
 
 
 def there_now(route: Route) -> There:
-    """The schemas that the target's topic has in Pulsar's registry; nothing is looked for on the way back.
+    """The schemas that the target's topic has in Pulsar's registry; on the way back, no schemas are looked up.
 
     Raises:
         SchemaRegistryError: the registry refuses, does not answer, or has another API.
@@ -42,7 +42,7 @@ def there_now(route: Route) -> There:
 
 
 def _of_existing(pulsar: SchemaRegistryClient, route: Route) -> There:
-    """None, in a namespace that exists: Pulsar answers the same where it does not."""
+    """No schemas, after a check that the namespace exists: Pulsar's answer is the same if it does not."""
     try:
         pulsar.topics(_namespace(route))
     except SchemaNotFoundError as error:
@@ -58,7 +58,7 @@ def _namespace(route: Route) -> str:
 
 
 def of_registries(route: Route, tree: Tree, there: There) -> Iterator[Problem]:
-    """What stands against the source's schemas in Pulsar's registry; both ``strategies`` are added to ``tree``.
+    """Problems of the source's schemas in Pulsar's registry; adds both ``strategies`` to ``tree``.
 
     Args:
         route: the migration.
@@ -114,7 +114,7 @@ def _others(route: Route, originals: Sequence[Original], there: There) -> Iterat
 def _refusals(
     route: Route, level: str | None, strategy: str | None, originals: Sequence[Original], there: There
 ) -> Iterator[Problem]:
-    """What Confluent's level has allowed, or will allow, and Pulsar's strategy refuses."""
+    """The problem of changes that Confluent's level has allowed, or will allow, and that Pulsar's strategy refuses."""
     checked = strategy or DEFAULT
     rehearsal = Rehearsal(checked, there)
     refused = [one for one in originals if rehearsal.register(one.text).refusal is not None]
