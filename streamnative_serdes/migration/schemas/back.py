@@ -1,6 +1,6 @@
-"""The schemas of a topic on the way back: which of Pulsar's versions is which id in Confluent's registry.
+"""The schemas of a topic on the way back: the id in Confluent's registry for each of Pulsar's versions.
 
-The ids of the migration forward are used again, so that the messages are as they were. Other versions are registered.
+The ids of the migration forward are used again, so that messages get their old bytes. Other versions are registered.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class Returned:
     Args:
         version: in Pulsar's registry.
         name: the record's full name, for people.
-        id: in Confluent's registry; None in a preview, if it will get one.
-        origin: ``forward`` if it is the id of the migration forward, ``known`` if the subject has the schema,
-            ``new`` if this run registered it, or would.
-        refusal: of a preview: why the subject's compatibility level refuses it.
+        id: in Confluent's registry; None in a preview, if the registry will assign an id.
+        origin: ``forward`` if the id is from the migration forward, ``known`` if the subject has the schema,
+            ``new`` if this run registered the schema, or would.
+        refusal: of a preview: why the subject's compatibility level refuses the schema.
     """
 
     version: int
@@ -53,7 +53,7 @@ class Returned:
 
 @dataclass(slots=True)
 class BackReport:
-    """What :func:`copy_schemas_back` did, or :func:`preview_schemas_back` expects.
+    """The result of :func:`copy_schemas_back`, or the result that :func:`preview_schemas_back` expects.
 
     Args:
         schemas: by version.
@@ -88,7 +88,7 @@ def copy_schemas_back(state: State, *, ids_of: Path | None) -> BackReport:
 
 
 def preview_schemas_back(state: State, *, ids_of: Path | None) -> BackReport:
-    """What :func:`copy_schemas_back` would do. Writes nothing anywhere; arguments and errors as there."""
+    """The result that :func:`copy_schemas_back` would have; same arguments and errors. Writes nothing."""
     with _work(state, ids_of) as work:
         level = work.registry.compatibility(state.route.subject)
         return BackReport(list(work.rehearse(level)), level)
@@ -98,7 +98,7 @@ def forward_state(path: Path, route: Route) -> State:
     """The state of the migration forward, for the way back along ``route``.
 
     Raises:
-        FileError: it cannot be read, or is of a migration to another topic or between other registries.
+        FileError: the file cannot be read, or belongs to a migration to another topic or between other registries.
     """
     source = files.load(path, KIND).source
     end = f" of {route.confluent.url} -> {route.source} of {route.pulsar.url}"
@@ -112,7 +112,7 @@ def forward_state(path: Path, route: Route) -> State:
 
 @dataclass(slots=True)
 class _Work:
-    """The versions of the topic, and the ids that are given."""
+    """The versions of the topic, and the known ids."""
 
     state: State
     registry: ConfluentRegistryClient
@@ -140,7 +140,7 @@ class _Work:
             raise SchemaError(f"id {number} is not the schema of this version", version=info.version, hint=hint)
 
     def register(self) -> Iterator[Returned]:
-        """Find or register an id for each version, and save it."""
+        """Find or register an id for each version, and save the id."""
         for info in self.versions:
             found = self._found(info)
             number = found.id
@@ -191,7 +191,7 @@ class _Work:
 
 @contextmanager
 def _work(state: State, ids_of: Path | None) -> Iterator[_Work]:
-    """Look at both sides, and refuse what cannot be copied; changes nothing."""
+    """Read both sides, and refuse schemas that cannot be copied; changes nothing."""
     route = state.route
     with route.confluent_registry() as registry, route.pulsar_registry() as pulsar:
         versions = pulsar.all_versions(route.topic)
@@ -204,7 +204,7 @@ def _work(state: State, ids_of: Path | None) -> Iterator[_Work]:
 
 
 def _ids(registry: ConfluentRegistryClient, forward: State) -> dict[int, int]:
-    """The id for each version: of several, the highest version of the forward migration's subject, else the highest."""
+    """The id for each version: if several, the latest in the forward migration's subject, otherwise the highest."""
     by_version: dict[int, list[int]] = {}
     for name, version in forward.mapping.items():
         if isinstance(name, int):
@@ -215,7 +215,7 @@ def _ids(registry: ConfluentRegistryClient, forward: State) -> dict[int, int]:
 
 
 def _subject_order(registry: ConfluentRegistryClient, subject: str) -> dict[int, int]:
-    """The version of each id in the subject; empty if there is no such subject."""
+    """The version of each id in the subject; empty if the subject does not exist."""
     try:
         found = [registry.version(subject, number) for number in registry.versions(subject)]
     except SchemaNotFoundError:

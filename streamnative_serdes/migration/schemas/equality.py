@@ -1,4 +1,4 @@
-"""Which schemas Pulsar's registry treats as the same, and what they are called, for people."""
+"""Equality of schemas as in Pulsar's registry, and names of schemas for people."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def key(text: str) -> str:
 
 
 def key_of(info: SchemaInfo) -> str:
-    """As :func:`key`; a schema of another type equals none."""
+    """As :func:`key`; a schema of another type than AVRO equals no Avro schema."""
     return key(info.text) if info.type == "AVRO" else f"{info.type}: {info.text}"
 
 
@@ -38,5 +38,5 @@ def name_in(info: SchemaInfo) -> str:
 
 
 def joined(*hints: str | None) -> str:
-    """Hints as one."""
+    """All hints as a single text."""
     return "; ".join(hint for hint in hints if hint)

@@ -1,6 +1,6 @@
-"""The schemas of a topic, copied from Confluent's registry to Pulsar's: which schema becomes which version.
+"""Copying the schemas of a topic from Confluent's registry to Pulsar's: each schema becomes a version.
 
-Every registration is in the state file before the next one begins, so a run that was killed is completed by the next.
+Each registration is saved to the state file before the next one begins, so the next run completes a killed run.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from .strategy import Restored, Scope, Widening, restore_strategies, widened, wi
 
 @dataclass(slots=True)
 class SchemaReport:
-    """What :func:`copy_schemas` did, or :func:`preview_schemas` expects.
+    """The result of :func:`copy_schemas`, or the result that :func:`preview_schemas` expects.
 
     Args:
         schemas: in the order in which they are registered.
         unknown: names that ``migrate plan`` found in messages, but that Confluent's registry does not know.
-        restored: strategies that a run before this one had widened and not put back.
-        strategy: by which Pulsar checks the topic's schemas; None if it was not asked.
+        restored: strategies that an earlier run had widened and not put back.
+        strategy: the strategy by which Pulsar checks the topic's schemas; None if Pulsar was not asked.
         widening: the strategy that was widened meanwhile, or would be.
-        backup: the file with what the topic held before, if it held anything else and something was registered.
-        out_of_order: the version of the subject's latest schema, if the topic has a later one.
+        backup: the file with the topic's earlier schemas, if there were others and a schema was registered.
+        out_of_order: the version of the subject's latest schema, if the topic has a later version.
     """
 
     schemas: list[Copied] = field(default_factory=list)
@@ -42,7 +42,7 @@ class SchemaReport:
 
     @property
     def refused(self) -> bool:
-        """Whether a schema would be refused: by a strategy that is not to be widened."""
+        """Whether a schema would be refused, by a strategy that is not to be widened."""
         return self.widening is None and any(one.refusal is not None for one in self.schemas)
 
 
@@ -54,10 +54,10 @@ def copy_schemas(
     widen: Scope | None = None,
     on_widening: Callable[[Widening], None] = lambda _: None,
 ) -> SchemaReport:
-    """Register the schemas of the source's messages for the target, and save in ``state`` what became of each.
+    """Register the schemas of the source's messages for the target, and save the version of each in ``state``.
 
-    These are all versions of the source's subject, and the schemas that ``migrate plan`` found besides. Running it
-    again registers nothing new. A strategy that a killed run had widened is put back first.
+    These are all versions of the source's subject, and the other schemas that ``migrate plan`` found. A second run
+    registers nothing new. A strategy that a killed run had widened is put back first.
 
     Args:
         state: of a migration ``forward``.
@@ -67,7 +67,7 @@ def copy_schemas(
         on_widening: called before a strategy is widened.
 
     Raises:
-        SchemaError: a schema cannot be copied, or the topic holds others; nothing was registered.
+        SchemaError: a schema cannot be copied, or the topic holds other schemas; nothing was registered.
         IncompatibleSchemaError: the topic's strategy refuses a schema.
         FileError: the state file or the backup cannot be written.
         SchemaRegistryError: a registry refuses; running again continues.
@@ -97,17 +97,17 @@ def preview_schemas(
     widen: Scope | None = None,
     strategy: str | None = None,
 ) -> SchemaReport:
-    """What :func:`copy_schemas` would do, and what the strategy would refuse. Writes nothing anywhere.
+    """The result that :func:`copy_schemas` would have, with the strategy's refusals. Writes nothing.
 
     Args:
-        state: as there, and so are ``ids``, ``add`` and ``widen``.
+        state: as in :func:`copy_schemas`, and so are ``ids``, ``add`` and ``widen``.
         ids: more schemas, by id.
         add: accept other schemas.
         widen: whose strategy would be widened.
-        strategy: check by this one; None asks Pulsar for it, which wants an admin.
+        strategy: the strategy to check by; None asks Pulsar for the topic's strategy, which requires an admin.
 
     Raises:
-        SchemaError, SchemaRegistryError: as there.
+        SchemaError, SchemaRegistryError: as in :func:`copy_schemas`.
     """
     with schema_copy(state, ids, add=add) as work:
         report = SchemaReport(unknown=work.originals.unknown)
@@ -126,7 +126,7 @@ def put_back_strategies(state: State) -> list[Restored]:
     """Put back the strategies that a killed run had widened, and do nothing else.
 
     Raises:
-        SchemaRegistryError: the registry refuses; what is not put back stays in the state file.
+        SchemaRegistryError: the registry refuses; strategies not put back stay in the state file.
         FileError: the state file cannot be written.
     """
     with state.route.pulsar_registry() as client:

@@ -20,9 +20,9 @@ class Original:
     """A schema to copy.
 
     Args:
-        names: what messages call it: its id, and its GUID where the registry tells it.
-        origin: where it is, such as "orders-value version 3", for people.
-        text: the Avro schema, with the types that it refers to written into it.
+        names: the schema's names in messages: the id, and the GUID if the registry tells it.
+        origin: the schema's place, such as "orders-value version 3", for people.
+        text: the Avro schema, with the types that it refers to written out inside.
     """
 
     names: tuple[Name, ...]
@@ -32,11 +32,11 @@ class Original:
 
 @dataclass(frozen=True, slots=True)
 class Originals:
-    """What is copied.
+    """The schemas to copy.
 
     Args:
-        schemas: the subject's versions in order, then those outside of it.
-        latest: the name of the subject's latest version; None if there is no such subject.
+        schemas: the subject's versions in order, then the schemas outside of the subject.
+        latest: the name of the subject's latest version; None if the subject does not exist.
         unknown: names that ``migrate plan`` found in messages, but that the registry does not know.
     """
 
@@ -49,7 +49,7 @@ def found_names(findings: Mapping[str, Any] | None) -> list[Name]:
     """The ids and GUIDs that ``migrate plan`` found in messages, ids first; also those that were unknown then.
 
     Raises:
-        FileError: they are not as it writes them.
+        FileError: the ids and GUIDs are not as ``migrate plan`` writes them.
     """
     entries = [entry for key in ("ids", "unknown_ids") for entry in (findings or {}).get(key, [])]
     names = [entry["id"] if isinstance(entry, Mapping) and "id" in entry else entry for entry in entries]
@@ -61,17 +61,17 @@ def found_names(findings: Mapping[str, Any] | None) -> list[Name]:
 def read_originals(
     registry: ConfluentRegistryClient, subject: str, found: Sequence[Name], by_hand: Sequence[int]
 ) -> Originals:
-    """Read what is to be copied.
+    """Read the schemas to copy.
 
     Args:
         registry: Confluent's.
-        subject: of the topic's values; it may be missing if there are ids.
+        subject: of the topic's values; the subject may be missing if there are ids.
         found: names that ``migrate plan`` found.
         by_hand: ids that the user gave.
 
     Raises:
         SchemaNotFoundError: the subject does not exist and there are no ids, or an id of the user's does not exist.
-        SchemaError: some cannot be copied; the error names all of them.
+        SchemaError: some schemas cannot be copied; the error names all of them.
         SchemaRegistryError: the registry refuses.
     """
     reading = _Reading(registry)
@@ -102,13 +102,13 @@ class _Reading:
     _known: set[Name] = field(default_factory=set)
 
     def add_named(self, name: Name, origin: str) -> None:
-        """Add the schema with this name, unless it is there. Raises SchemaNotFoundError if the registry has none."""
+        """Add the schema with this name, unless already added. Raises SchemaNotFoundError if it does not exist."""
         if name not in self._known:
             found = self.registry.by_guid(name) if isinstance(name, str) else self.registry.by_id(name)
             self.add(found, origin, name)
 
     def add(self, schema: ConfluentSchema, origin: str, name: Name | None = None) -> None:
-        """Add a schema, or what makes it impossible."""
+        """Add a schema, or the reason why it cannot be copied."""
         names = tuple(dict.fromkeys(one for one in (schema.id, name, schema.guid) if one is not None))
         self._known.update(names)
         try:

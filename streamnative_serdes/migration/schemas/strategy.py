@@ -1,7 +1,7 @@
-"""Compatibility strategies of Pulsar's: widened while schemas are copied, and put back whatever happens.
+"""Pulsar's compatibility strategies, which are widened while schemas are copied, and always put back.
 
-The old value is in the state file before the strategy is changed, so a run that was killed leaves the way back. What
-somebody else set meanwhile is left alone.
+The old value is saved to the state file before the strategy is changed, so the next run can put back the strategy of a
+killed run. A strategy that somebody else has set meanwhile is not changed.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Widening:
     """A strategy that is to be widened.
 
     Args:
-        entry: what is changed, and what it was.
-        topics: the full names of the topics that it touches.
+        entry: the strategy that is changed, and its old value.
+        topics: the full names of the affected topics.
     """
 
     entry: Widened
@@ -53,12 +53,12 @@ class Widening:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What became of a strategy that had been widened.
+    """The outcome of putting back a widened strategy.
 
     Args:
-        entry: what was changed.
-        outcome: ``restored``; ``unchanged``, since it already was the old one; ``changed`` by somebody else, so it
-            is left alone; ``gone`` with its topic or namespace.
+        entry: the strategy that had been changed.
+        outcome: ``restored``; ``unchanged``, since the strategy already had its old value; ``changed`` by somebody
+            else, so the strategy was not put back; ``gone`` with its topic or namespace.
         now: the strategy now; None if it is unset or gone.
     """
 
@@ -72,8 +72,9 @@ def strategy_in_force(client: SchemaRegistryClient, topic: TopicName, text: str)
 
     Args:
         client: of Pulsar's registry; the broker wants an admin to ask.
-        topic: it need not exist.
-        text: the topic's latest schema, or any if it has none: the broker tells the strategy when it accepts.
+        topic: the topic, which need not exist.
+        text: the topic's latest schema, or any schema for a topic without one: the broker names the strategy if it
+            accepts.
 
     Raises:
         SchemaRegistryError: the registry refuses, or does not say.
@@ -87,7 +88,7 @@ def strategy_in_force(client: SchemaRegistryClient, topic: TopicName, text: str)
 
 
 def widening(client: SchemaRegistryClient, topic: TopicName, scope: Scope, in_force: str) -> Widening | None:
-    """What has to be changed so that the topic accepts any schema; None if it does already. Changes nothing.
+    """The change by which the topic accepts any schema; None if the topic already does. Changes nothing.
 
     Raises:
         MissingEndpointError: the broker has topic policies switched off.
@@ -113,13 +114,13 @@ def widened(
 ) -> Iterator[list[Restored]]:
     """Widen a strategy, and put it back at the end, also after an error, Ctrl-C, SIGTERM or SIGHUP.
 
-    The list that it gives has what became of the strategy, once the block has ended.
+    After the block, the yielded list has the outcome.
 
     In the main thread, the signals raise SystemExit meanwhile, with 128 and their number as code.
 
     Args:
         client: of Pulsar's registry.
-        state: its file gets the old value first. If that cannot be put back, it stays there.
+        state: its file gets the old value first. If the old value cannot be put back, it stays in the file.
         change: see :func:`widening`.
         in_force: asks for the strategy in force.
 
@@ -172,7 +173,7 @@ def _restore(client: SchemaRegistryClient, entry: Widened) -> Restored:
 
 
 def _try_to_restore(client: SchemaRegistryClient, state: State) -> None:
-    """Restore after a failure. A second one is only logged: the first says more, and the state file has the rest."""
+    """Restore after a failure. A second failure is only logged: the first says more, the state file has the rest."""
     try:
         for one in restore_strategies(client, state):
             if one.outcome == "changed":
@@ -237,7 +238,7 @@ def _terminate(number: int, _frame: FrameType | None) -> NoReturn:
 
 @contextmanager
 def _on_end(action: Any) -> Iterator[None]:
-    """Handle the signals that end a process so; other threads than the main one cannot, and leave them as they are."""
+    """Handle the signals that end a process by ``action``; outside the main thread, signals stay as they are."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
