@@ -1,8 +1,8 @@
 """The comparison of one partition: message i of the source that can be copied has to be message i of the target.
 
-Where the two are different, what follows decides what happened: if a few messages further on both sides agree again,
-the messages before that place were changed, lost, added or swapped, and comparing goes on from there. If they do not
-agree again within a window, comparing this partition ends, since nothing that follows would be proven.
+If the two differ, the following messages explain the difference: if both sides agree again a few messages later, the
+messages before that place were changed, lost, added or swapped, and comparing continues from there. If the sides do not
+agree again within a window, comparing this partition ends, since later messages would prove nothing.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ _RECENT: Final = 32  # copies that a second copy is looked for among
 
 @dataclass(slots=True)
 class Counts:
-    """What was found in one partition.
+    """The counts of one partition.
 
     Args:
         partition: its number.
         source: messages of the source that were read.
-        copied: messages of the source that are in the target as they have to be.
+        copied: messages of the source whose copies in the target are as expected.
         bad: messages of the source that cannot be copied.
         tombstones: messages without a value, of those that are copied.
-        undecodable: copied messages whose body neither side can decode: they have the same bytes.
+        undecodable: copied messages whose body neither side can decode, with the same bytes on both sides.
         older: messages at the target's beginning whose originals the source has deleted.
         newer: messages of the target behind the last copy.
         foreign: messages of the target between the copies, if these are allowed.
-        differences: all of them.
-        source_sum: of what the source's messages have to become.
-        target_sum: of the target's messages that they were compared with.
+        differences: all differences.
+        source_sum: the checksum of the expected copies of the source's messages.
+        target_sum: the checksum of the target's messages that were compared with them.
         undecodable_at: the source's offsets of the first undecodable messages.
-        stopped: why comparing ended before the end; None if it did not.
+        stopped: why comparing stopped before the end; None if it did not.
     """
 
     partition: int
@@ -61,7 +61,7 @@ class Counts:
 
 
 class Ahead:
-    """Messages in order, of which some can be looked at before they are taken."""
+    """Messages in order; the next ones can be looked at before they are taken."""
 
     def __init__(self, items: Iterator[Item]) -> None:
         self._items, self._held = items, deque[Item]()
@@ -83,12 +83,12 @@ class Ahead:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What counts as a difference.
+    """Rules for differences.
 
     Args:
         newer: messages of the target behind the last copy are only counted.
         foreign: messages of the target between copies are only counted.
-        older: how many messages at the target's beginning may be copies of what the source has deleted.
+        older: how many messages at the target's beginning may be copies of messages that the source has deleted.
     """
 
     newer: bool = True
@@ -100,11 +100,11 @@ class Comparison:
     """Compares one partition; call :meth:`run` once.
 
     Args:
-        source: what the copies have to be, in order.
-        target: what is there, in order.
+        source: the expected copies, in order.
+        target: the target's messages, in order.
         counts: are added to.
         differences: are added to.
-        rules: what counts as a difference.
+        rules: for differences.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Comparison:
         self._alike = False  # one part of all messages seems to be different
 
     def run(self, *, to_end: bool = True) -> None:
-        """Compare all messages of the source; with ``to_end`` also look at what follows in the target."""
+        """Compare all messages of the source; with ``to_end``, also check the target's messages behind the copies."""
         rules = self._rules
         if not rules.older or rules.foreign or self._skip_older():
             self._compare(to_end)
@@ -135,7 +135,7 @@ class Comparison:
             self._look_behind()
 
     def _run_equal(self) -> bool:
-        """Go on while both sides agree; False at the end of the source."""
+        """Continue while both sides agree; returns False at the end of the source."""
         take, other = self._source.take, self._target.take
         agreed: list[Item] = []
         while (left := take()) is not None:
@@ -152,7 +152,7 @@ class Comparison:
         return left is not None
 
     def _agreed(self, items: Sequence[Item]) -> None:
-        """Messages are the same on both sides, so their bytes in the checksums are too."""
+        """Count messages that are equal on both sides, so both checksums get the same bytes."""
         data = b"".join([packed(item.content) for item in items])
         for each in self._sums:
             each.add_packed(data)
@@ -174,7 +174,7 @@ class Comparison:
     # Differences
 
     def _explain(self) -> bool:
-        """Report what is different up to where both sides agree again; False if they do not."""
+        """Report the differences up to the place where both sides agree again; False if there is no such place."""
         left, right = self._source.look(WINDOW + _AGREEING), self._target.look(WINDOW + _AGREEING)
         if not right:
             self._report_rest()
@@ -236,14 +236,14 @@ class Comparison:
         self._report(self._differences.missing(item))
 
     def _report_rest(self) -> None:
-        """The target has ended: all that is left in the source is missing."""
+        """Report that all messages left in the source are missing: the target has ended."""
         while (item := self._source.take()) is not None:
             self._miss(item)
 
     # Messages of the target other than copies
 
     def _find_copy(self) -> bool:
-        """Skip messages of the target up to the copy of the source's next message; False if the target ends before."""
+        """Skip messages of the target up to the copy of the source's next message; False if there is no such copy."""
         left = self._source.take()
         assert left is not None
         skipped = 0
@@ -261,7 +261,7 @@ class Comparison:
         return False
 
     def _skip_older(self) -> bool:
-        """Skip copies of messages that the source has deleted; False if its first messages do not follow them."""
+        """Skip copies of messages that the source has deleted; False if no copies of the first messages follow."""
         first = self._source.look(_AGREEING)
         if not first:
             return True
@@ -286,14 +286,14 @@ class Comparison:
 
 
 def _same_but_lost_time(left: Content, right: Content) -> bool:
-    """Whether the copy's time, which cannot be that of the message, is the only part that is different."""
+    """Whether only the copy's time differs, which had to be lost."""
     return left.timestamp == TIME_LOST and left[:2] == right[:2] and left.value == right.value
 
 
 def agreeing(left: Sequence[Item], right: Sequence[Item]) -> tuple[int, int] | None:
-    """How many messages of either side are different before both agree again; None if they do not.
+    """The numbers of messages on either side before both sides agree again; None if they do not.
 
-    The shortest such block is taken, and one of the same length on both sides before others.
+    The shortest such block is taken; among these, a block of equal length on both sides is preferred.
     """
     for most in range(1, WINDOW + 1):
         places = [(most, most)]

@@ -1,4 +1,4 @@
-"""What has to be the same in source and target, read from each side's messages on its own."""
+"""Contents to compare between source and target, read from the messages of each side separately."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PREFIX: Final = {"forward": 5, "back": header.SIZE}  # bytes in front of a datu
 
 
 class Item(NamedTuple):
-    """A message of one side, as far as it is compared, and where it is."""
+    """A message of one side: the parts to compare, and the message's offset."""
 
     content: Content
     offset: int
@@ -36,13 +36,13 @@ class Item(NamedTuple):
 
 
 class SourceContents:
-    """What the copies of the source's messages have to be.
+    """The expected copies of the source's messages.
 
     Args:
         direction: of the copy.
         mapped: the names of the schemas that were copied.
         schemas: of the source.
-        rules: by which it was copied.
+        rules: by which the source was copied.
     """
 
     def __init__(
@@ -60,10 +60,10 @@ class SourceContents:
         self.unmapped: set[Name] = set()  # schemas that messages name, and that were not copied
 
     def of(self, message: Message) -> Item:
-        """What the copy of this message has to be.
+        """The expected copy of a message.
 
         Raises:
-            BadMessageError: it cannot be copied: it belongs to the dead letters.
+            BadMessageError: the message cannot be copied, and belongs to the dead letters.
             SchemaRegistryError: the registry cannot be asked, or has lost a schema that was copied.
         """
         key: Any = message.key()
@@ -87,13 +87,13 @@ class SourceContents:
         return Item(Content(key, pairs if self._keeps_headers else self._kept(pairs), timestamp, body), offset, message)
 
     def schema_of(self, message: Message) -> KnownSchema | None:
-        """The schema that a message names; None if it has no value."""
+        """The schema that a message names; None if the message has no value."""
         value: Any = message.value()
         headers: Any = message.headers()
         return None if value is None else self._known(self._rewriter.name_of(value, headers)[0])
 
     def _time(self, moment: int) -> tuple[int, int]:
-        """The time of the copy of a message whose time is not that of its creation, or not one that can be written."""
+        """The time of a copy, if the message's time is not that of its creation, or cannot be written."""
         if moment > 0:
             return TIMESTAMP_CREATE_TIME, moment
         if not self._rules.allow_time_loss:
@@ -104,7 +104,7 @@ class SourceContents:
         return tuple([(name, self._kept_header(name, data)) for name, data in pairs])
 
     def _kept_header(self, name: str, data: bytes | None) -> bytes | None:
-        """The value of a header as the target's broker keeps it: null as empty, and what is not UTF-8 as U+FFFD."""
+        """The value of a header as the target's broker keeps it: null becomes empty, and bad UTF-8 becomes U+FFFD."""
         kept = data
         if data is None and not self._rules.null_headers:
             kept = b""
@@ -152,7 +152,7 @@ class SourceContents:
 
 
 class TargetContents:
-    """What the target's messages are.
+    """The target's messages, for comparing.
 
     Args:
         direction: of the copy.
@@ -166,7 +166,7 @@ class TargetContents:
         self._by_prefix: dict[bytes, KnownSchema] = {}
 
     def of(self, message: Message) -> Item:
-        """What this message is.
+        """The parts of a message to compare.
 
         Raises:
             SchemaRegistryError: the registry cannot be asked.
@@ -183,7 +183,7 @@ class TargetContents:
         return Item(Content(key, _pairs(headers), timestamp, body), offset, message)
 
     def schema_of(self, message: Message) -> KnownSchema | None:
-        """The schema that a message names; None if it has no value, or names none that the registry has."""
+        """The schema that a message names; None if the message has no value, or names no schema of the registry."""
         value: Any = message.value()
         headers: Any = message.headers()
         try:
@@ -203,5 +203,5 @@ class TargetContents:
 
 
 def _pairs(headers: Headers) -> Pairs:
-    """Headers without the places that copies without transactions have."""
+    """Headers without the header for the place, which copies without transactions have."""
     return tuple([pair for pair in headers if pair[0] != PLACE]) if headers else ()

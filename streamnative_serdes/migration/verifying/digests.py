@@ -1,4 +1,4 @@
-"""Checksums of messages: BLAKE2b, 16 bytes, over what has to be the same in source and target.
+"""Checksums of messages: BLAKE2b, 16 bytes, over the parts that have to be equal in source and target.
 
 ::
 
@@ -27,8 +27,8 @@ class Value(NamedTuple):
 
     Args:
         schema: the fingerprint of its schema.
-        data: its datum: in canonical form if it can be decoded, else as it is.
-        decoded: whether it can be decoded.
+        data: the datum, in canonical form if it can be decoded, otherwise unchanged.
+        decoded: whether the datum can be decoded.
     """
 
     schema: bytes
@@ -37,12 +37,12 @@ class Value(NamedTuple):
 
 
 class Content(NamedTuple):
-    """What has to be the same in source and target.
+    """The parts of a message that have to be equal in source and target.
 
     Args:
         key: of the copy.
         headers: of the copy.
-        timestamp: of the copy: its type, as confluent-kafka has it, and milliseconds since 1970 UTC.
+        timestamp: of the copy: confluent-kafka's number of the type, and milliseconds since 1970 UTC.
         value: None is a tombstone.
     """
 
@@ -63,7 +63,7 @@ class Checksum:
         self.add_packed(packed(content))
 
     def add_packed(self, data: bytes) -> None:
-        """Add what :func:`packed` has made of a message."""
+        """Add the bytes of :func:`packed` for a message."""
         self._hash.update(data)
 
     def text(self) -> str:
@@ -72,7 +72,7 @@ class Checksum:
 
 
 def packed(content: Content) -> bytes:
-    """The bytes of a message that a checksum is made of."""
+    """The bytes of a message for its checksum."""
     key, headers, (kind, moment), value = content
     size = -1 if value is None else len(value[1])
     head = _HEAD.pack(-1 if key is None else len(key), len(headers), kind, moment, size)

@@ -1,4 +1,4 @@
-"""The schemas that the messages of one side name, each asked of that side's registry once."""
+"""The schemas that the messages of one side name; that side's registry is asked for each schema once."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class KnownSchema:
     """A schema of a registry.
 
     Args:
-        name: what messages call it.
-        fingerprint: equal for schemas that Pulsar's registry takes for the same.
-        form: of its data; None if it is not a valid Avro schema.
-        fault: why it is not.
+        name: the schema's name in messages.
+        fingerprint: equal for schemas that Pulsar's registry treats as the same.
+        form: of the schema's data; None if the schema is not valid Avro.
+        fault: why the schema is not valid.
     """
 
     name: Name
@@ -40,7 +40,7 @@ class KnownSchema:
 
     @property
     def title(self) -> str:
-        """What the schema itself says it is."""
+        """The name of the schema's type, or the schema's fault."""
         return self.fault or "" if self.form is None else name_of(self.form.schema.root)
 
     def check(self, datum: bytes) -> None:
@@ -67,8 +67,8 @@ class SideSchemas:
     """The schemas of one side.
 
     Args:
-        fetch: asks the registry for the schema that messages call so, and returns type and text. It raises
-            SchemaNotFoundError if there is none, and SchemaError if the text cannot be put together.
+        fetch: asks the registry for the schema with a name, and returns type and text. It raises
+            SchemaNotFoundError if there is no such schema, and SchemaError if the text cannot be put together.
         confluent: whether messages have Confluent's framing.
     """
 

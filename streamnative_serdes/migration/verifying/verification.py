@@ -1,7 +1,7 @@
-"""The verification of a copy: the target is what copying the source must give, whole or in samples.
+"""The verification of a copy: the target has the expected copies of the source, all of them or in samples.
 
-Both topics are read up to their ends of now, partition by partition and side by side, so memory does not depend on how
-many messages there are. Each side's values are decoded by the schemas of its own registry.
+Both topics are read up to their present ends, partition by partition and side by side, so memory does not depend on the
+number of messages. Each side's values are decoded by the schemas of its own registry.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ Place: TypeAlias = tuple[Literal["topic", "file"], str]  # of dead letters
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What is verified, and what counts as a difference.
+    """The messages to verify, and the rules for differences.
 
     Args:
         rules: by which the topic was copied.
-        partitions: their numbers; none means all.
-        start: offsets of the source where copying began, by partition; the first one by default.
-        until: up to where the source is compared: ``source-end``, or ``copied``: as far as copying has come.
+        partitions: the numbers of the partitions; an empty sequence means all.
+        start: offsets of the source where copying began, by partition; by default, the first offsets.
+        until: where comparing the source ends: ``source-end``, or ``copied``, the progress of the copy.
         newer: messages of the target behind the last copy are only counted.
         foreign: messages of the target between copies are only counted.
-        samples: how many samples to compare; None means all messages.
-        seed: of the choice of samples.
-        most: differences to keep.
-        letters: the ``topic`` or ``file`` of dead letters, and its name; None for where the copy has put them, or
-            TARGET.dead-letters if that is not known; ``unchecked`` to leave them out.
+        samples: the number of samples to compare; None means all messages.
+        seed: for the choice of samples.
+        most: how many differences to keep.
+        letters: ``topic`` or ``file`` of the dead letters, and its name; None for the place in the copy's progress, or
+            TARGET.dead-letters if that is unknown; ``unchecked`` to leave out the dead letters.
     """
 
     rules: Rules = field(default_factory=Rules)
@@ -75,13 +75,13 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What was found.
+    """The result of a verification.
 
     Args:
-        partitions: the counts of each.
-        differences: the first ones.
-        samples: how many samples were compared; None if all messages were.
-        repeated: dead letters that are there more than once; None if they were not checked.
+        partitions: the counts of each partition.
+        differences: the first differences.
+        samples: the number of samples compared; None if all messages were.
+        repeated: the number of repeated dead letters; None if dead letters were not checked.
         unmapped: schemas that messages of the source name, and that are not in the state file.
     """
 
@@ -93,7 +93,7 @@ class Outcome:
 
     @property
     def same(self) -> bool:
-        """Whether the target is what copying the source must give, as far as it was compared."""
+        """Whether the target has the expected copies of the source, as far as compared."""
         return not self.repeated and not any(counts.differences or counts.stopped for counts in self.partitions)
 
 
@@ -102,7 +102,7 @@ class Verification:
 
     Args:
         state: the migration; its mapping has to be there.
-        scope: what is verified.
+        scope: the messages to verify.
         expect: called with the number of offsets that will be read, before the first message.
         observe: called with the number of messages of the source that were read since the last call.
     """
@@ -180,7 +180,7 @@ class Verification:
             self._target.look()
 
     def _believed(self) -> Mapping[int, Progress]:
-        """The progress if it is that of these topics; what is compared whole needs none."""
+        """The progress, if it belongs to these topics; comparing all messages needs no progress."""
         try:
             require_known(self._route, self._progress, settle=0)
         except ChangedTopicError:
@@ -201,7 +201,7 @@ class Verification:
         return sorted(set(self._scope.partitions)) or there
 
     def _samples(self, most: int, partitions: Iterable[int]) -> Mapping[int, Sequence[tuple[int, int]]]:
-        """Places to take samples from: offsets of a message and of its copy, by partition."""
+        """Places for samples: offsets of a message and of its copy, by partition."""
         places = [
             (number, *pair)
             for number in partitions
@@ -269,7 +269,7 @@ class Verification:
         return max(self._source.bounds[partition][0], self._scope.start.get(partition, 0))
 
     def _end(self, partition: int) -> int:
-        """The offset of the source that comparing ends before."""
+        """The source's offset at which comparing ends; the message there is not compared."""
         end, progress = self._source.bounds[partition][1], self._progress.get(partition)
         if self._scope.until == "source-end":
             return end
@@ -313,7 +313,7 @@ class Verification:
 
     @staticmethod
     def _describe(contents: SourceContents | TargetContents) -> Callable[[Item], tuple[str, str]]:
-        """What a message calls its schema, and its value, for people."""
+        """A function that returns a message's schema and value, for people."""
 
         def describe(item: Item) -> tuple[str, str]:
             value = item.content.value
