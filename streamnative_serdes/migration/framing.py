@@ -6,10 +6,10 @@
               header __value_schema_id, and the datum     ->   0x03 0x04 | version, int64 BE | datum, without the header
     back      0x03 0x04 | version, int64 BE | datum       ->   0x00 | schema id, int32 BE | datum
 
-Only a datum of a schema whose root is ``bytes`` is changed: behind Confluent's framing it stands without its length.
+A datum is changed only if the root of its schema is ``bytes``: behind Confluent's framing, bytes have no length.
 
-A schema is named by what stands in the message: a schema id (int) or GUID (its text) of Confluent's registry, or a
-version (int) of Pulsar's.
+A schema is named as in the messages: by a schema id (int) or GUID (text) of Confluent's registry, or by a version (int)
+of Pulsar's registry.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class BadMessageError(DecodeError):
 
 
 class UnmappedSchemaError(SchemaError):
-    """A message names a schema that has no counterpart yet: ``migrate schemas`` gives it one.
+    """A message names a schema that has no counterpart yet; ``migrate schemas`` adds the counterpart.
 
     Args:
-        name: what the message calls the schema.
+        name: the schema's name in the message.
     """
 
     def __init__(self, name: Name, **where: Any) -> None:
@@ -57,7 +57,7 @@ class Rewriter:
     Args:
         direction: see :class:`Route`.
         mapping: the name of each schema in the source's messages, and its number (version or id) in the target's.
-        bytes_roots: the names of those whose root is ``bytes``.
+        bytes_roots: the names of the schemas whose root is ``bytes``.
     """
 
     def __init__(
@@ -71,18 +71,18 @@ class Rewriter:
 
     @property
     def prefixes(self) -> Mapping[bytes, bytes]:
-        """The target's prefix for each prefix of the source, if no more is to be changed than that.
+        """The target's prefix for each prefix of the source, for messages in which only the prefix is to be changed.
 
-        A message with another one goes to :meth:`rewrite`.
+        A message with another prefix goes to :meth:`rewrite`.
         """
         whole = {self._prefix_in(name) for name in self._bytes_roots if isinstance(name, int)}
         return {prefix: other for prefix, other in self._prefixes.items() if prefix not in whole}
 
     def name_of(self, value: bytes, headers: Headers) -> tuple[Name, int]:
-        """What the message calls its schema, and where its datum begins, in bytes.
+        """The name of the message's schema, and the position of its datum, in bytes.
 
         Raises:
-            BadMessageError: it has no framing of the source.
+            BadMessageError: the message has no framing of the source.
         """
         if self.direction == "forward":
             named = next((data for name, data in headers or () if name == VALUE_HEADER), None)
@@ -100,8 +100,8 @@ class Rewriter:
         """The value and the headers of the copy.
 
         Raises:
-            BadMessageError: it has no framing of the source, or its bytes have another length than they say.
-            UnmappedSchemaError: its schema is not in the mapping.
+            BadMessageError: the message has no framing of the source, or bytes have another length than declared.
+            UnmappedSchemaError: the message's schema is not in the mapping.
         """
         name, start = self.name_of(value, headers)
         if isinstance(name, str):
@@ -130,7 +130,7 @@ def name_in_header(data: bytes, header: str = VALUE_HEADER) -> Name:
     """The schema that a header of Confluent's names: ``0x00`` and an id, or ``0x01`` and a GUID.
 
     Raises:
-        BadMessageError: it is neither.
+        BadMessageError: the header is neither.
     """
     if (len(data), data[:1]) == (5, b"\0"):
         return int.from_bytes(data[1:], signed=True)
@@ -140,15 +140,15 @@ def name_in_header(data: bytes, header: str = VALUE_HEADER) -> Name:
 
 
 def bare_key(key: bytes | None, headers: Headers, is_bytes: Callable[[Name], bool]) -> tuple[bytes | None, Headers]:
-    """A key of Confluent's framing as bare Avro, and the headers without the one that names its schema.
+    """A key of Confluent's framing as bare Avro, and the headers without the header that names the key's schema.
 
     Args:
-        key: as it is in the source.
-        headers: of its message.
+        key: as in the source.
+        headers: of the key's message.
         is_bytes: whether the root of a schema is ``bytes``, which has no length in Confluent's framing.
 
     Raises:
-        BadMessageError: it has no framing.
+        BadMessageError: the key has no framing.
     """
     if key is None:
         return None, headers
@@ -163,7 +163,7 @@ def bare_key(key: bytes | None, headers: Headers, is_bytes: Callable[[Name], boo
 
 
 def without(name: str, headers: Headers) -> Headers:
-    """The headers but for those with this name; None if none is left."""
+    """The headers except those with this name; None if no header is left."""
     return [pair for pair in headers or () if pair[0] != name] or None
 
 

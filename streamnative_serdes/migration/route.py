@@ -33,7 +33,7 @@ class Side:
         """The registry's address.
 
         Raises:
-            ConfigError: it is not given.
+            ConfigError: the address is missing.
         """
         if not self.registry.get(_URL):
             raise ConfigError(f"the registry's address is missing: {_URL}")
@@ -43,7 +43,7 @@ class Side:
         """The registry's options, checked.
 
         Raises:
-            ConfigError: one is not valid, the address is missing, or the Kafka user belongs to another tenant.
+            ConfigError: an option is not valid, the address is missing, or the Kafka user belongs to another tenant.
         """
         config.refuse_other_tenant(self.kafka, self.registry)
         known = {option.key for option in config.REGISTRY_OPTIONS}
@@ -56,11 +56,11 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Which topic is copied to which.
+    """The direction, topics and servers of a migration.
 
     Args:
         direction: ``forward`` from Confluent's framing to SNIP 42, ``back`` the other way round.
-        source: the topic that is read, as Kafka clients call it.
+        source: the topic that is read, by its name for Kafka clients.
         target: the topic that is written.
         confluent: the side with Confluent's registry: read if ``forward``, written if ``back``.
         pulsar: the side with Pulsar's registry.
@@ -105,7 +105,7 @@ class Route:
 
     @property
     def identity(self) -> str:
-        """What tells this migration from others, in files."""
+        """The text that identifies this migration in files."""
         sides = (f"{self.source} of {self.reading.url}", f"{self.target} of {self.writing.url}")
         return f"{self.direction}: {' -> '.join(sides)}"
 
