@@ -1,4 +1,4 @@
-"""Which topics to read, and from where to where: Spark's options, parsed but not yet looked up at the brokers.
+"""The topics to read, and the bounds of reading: Spark's options, parsed but not yet looked up at the brokers.
 
 Source: Spark's KafkaSourceProvider, ConsumerStrategy and JsonUtils.
 """
@@ -23,7 +23,7 @@ _MOST: Final = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """Which topics to read: named ones, those that match a pattern, or some partitions."""
+    """The topics to read: named topics, topics that match a pattern, or some partitions."""
 
     names: tuple[str, ...] = ()
     pattern: str | None = None
@@ -31,10 +31,10 @@ class Topics:
 
     @classmethod
     def of(cls, options: Options) -> Topics:
-        """As one of the options ``assign``, ``subscribe`` and ``subscribePattern`` says.
+        """The topics of the option ``assign``, ``subscribe`` or ``subscribePattern``.
 
         Raises:
-            ConfigError: none of them is given, or several, or its value is invalid.
+            ConfigError: none of these options is given, or several are, or the value is invalid.
         """
         given = [name for name in STRATEGIES if options.text(name) is not None]
         if len(given) != 1:
@@ -54,7 +54,7 @@ class Topics:
         return cls(pattern=_pattern(value))
 
     def matches(self, topic: str) -> bool:
-        """Whether the topic is one to read."""
+        """Whether the topic is to be read."""
         return topic in self.names if self.pattern is None else re.fullmatch(self.pattern, topic) is not None
 
 
@@ -86,15 +86,15 @@ def _assigned(value: str) -> frozenset[Place]:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Where reading starts or ends; exactly one of the first four is set.
+    """The start or the end of reading; exactly one of ``everywhere``, ``offsets``, ``time`` and ``times`` is set.
 
     Args:
-        option: the option that says so, for errors.
+        option: the name of the option, for errors.
         everywhere: EARLIEST or LATEST, of all partitions.
         offsets: of each partition; EARLIEST and LATEST are possible too.
         time: in milliseconds since 1970, of all partitions.
         times: of each partition.
-        no_match: what to do where no message is as new as the time: ``error``, or start at the ``latest`` offset.
+        no_match: if no message is as new as the time: ``error``, or start at the ``latest`` offset.
     """
 
     option: str
@@ -109,14 +109,14 @@ class Bound:
         return self.time is not None or self.times is not None
 
     def may_be_latest(self, place: Place) -> bool:
-        """Whether it may mean the latest offset of the partition, which is another one later."""
+        """Whether the bound may stand for the partition's latest offset, which changes with time."""
         if self.by_time:
             return self.no_match == "latest"
         return (self.everywhere if self.offsets is None else self.offsets.get(place)) == LATEST
 
 
 def start_of(options: Options, *, stream: bool) -> Bound:
-    """Where reading starts: a batch at the earliest offsets, a stream at the latest, unless the options say otherwise.
+    """The start of reading: by default, the earliest offsets for a batch, and the latest offsets for a stream.
 
     Raises:
         ConfigError: a value is invalid, or a batch would start at the latest offsets.
@@ -129,7 +129,7 @@ def start_of(options: Options, *, stream: bool) -> Bound:
 
 
 def end_of(options: Options) -> Bound:
-    """Where a batch ends: by default, at the latest offsets.
+    """The end of a batch: by default, the latest offsets.
 
     Raises:
         ConfigError: a value is invalid, or the batch would end at the earliest offsets.
@@ -150,7 +150,7 @@ def refuse_ends(options: Options) -> None:
 
 
 def _bound(options: Options, names: tuple[str, ...], otherwise: int, no_match: Literal["error", "latest"]) -> Bound:
-    """As Spark does, a time for all partitions wins over times of each, and those over offsets."""
+    """The bound by Spark's precedence: a time for all partitions, then times of each partition, then offsets."""
     offsets, time, times = names
     given = options.whole(time, 0)
     if given is not None:
@@ -216,5 +216,5 @@ def _unique(option: str) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
 
 
 def is_whole(given: object, least: int = 0) -> bool:
-    """Whether it is an integer from ``least`` on, in 64 bits."""
+    """Whether ``given`` is an integer of 64 bits, not below ``least``."""
     return isinstance(given, int) and not isinstance(given, bool) and least <= given <= _MOST

@@ -1,4 +1,4 @@
-"""Plan: the columns that a read has, and how tasks make them of messages."""
+"""Plan: the columns of a read, and how tasks convert messages to columns."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Plan:
     """A read, planned on the driver; it goes to the tasks.
 
     Args:
-        options: with references instead of secrets, where the user gave such.
-        topics: which topics are read.
+        options: with the user's references in place of secrets.
+        topics: the topics to read.
         schema: the columns.
         decoding: how values become columns, by topic; None for the columns of Kafka.
     """
@@ -63,7 +63,7 @@ class Plan:
 
     @cached_property
     def patience(self) -> Patience:
-        """What tasks do about messages that do not come."""
+        """The patience of tasks with missing messages."""
         timeout = self.options.whole("kafkaConsumer.pollTimeoutMs") or _TIMEOUT_MS
         return Patience(self.options.flag("failOnDataLoss", True), timeout / 1000)
 

@@ -1,8 +1,8 @@
 """Filters that Spark passes to a batch read, from PySpark 4.1 on, if the session allows it.
 
-They concern the offset, the partition and the timestamp. Those on offsets and partitions choose what is read, so Spark
-need not evaluate them. A lower bound of the timestamp only says where to start: messages need not be in the order of
-their times, so Spark still evaluates it.
+The filters concern the offset, the partition and the timestamp. Filters on offsets and partitions select the messages
+to read, so Spark need not evaluate them. A lower bound of the timestamp only selects the offset to start at: messages
+need not be in the order of their times, so Spark still evaluates this filter.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def is_enabled() -> bool:
 
 @dataclass
 class Wanted:
-    """What filters leave: of each column, numbers from ``least`` to ``most``, and a time in milliseconds."""
+    """The range that filters leave: of each column, numbers from ``least`` to ``most``, and a time in milliseconds."""
 
     least: dict[str, int] = field(default_factory=dict)
     most: dict[str, int] = field(default_factory=dict)
     since: int | None = None
 
     def take(self, each: Any) -> bool:
-        """Note a filter; whether it need not be evaluated again."""
+        """Note a filter; returns whether Spark need not evaluate the filter."""
         kind = type(each).__name__
         column: tuple[str, ...] = getattr(each, "attribute", ())
         if kind == "IsNotNull":
@@ -78,7 +78,7 @@ class Wanted:
         return least <= partition <= most
 
     def part_of(self, span: Range) -> Range | None:
-        """What is wanted of a range of offsets."""
+        """The wanted part of a range of offsets; None if no offset is wanted."""
         start = max(span.start, self.least.get("offset", span.start))
         end = min(span.end, self.most.get("offset", span.end) + 1)
         return Range(span.topic, span.partition, start, end) if start < end else None
@@ -100,7 +100,7 @@ class PushingReader(BatchReader):
                 yield each
 
     def offsets(self) -> tuple[dict[Place, int], dict[Place, int]]:
-        """Where each partition starts and ends, of those that are wanted."""
+        """The start and the end of each wanted partition."""
         starts, ends = super().offsets()
         since = self._wanted.since
         if since is not None and since >= 0:  # a message without a time is of 1969, and brokers do not find it

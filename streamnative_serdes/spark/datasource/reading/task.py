@@ -38,13 +38,13 @@ class OffsetOutOfRangeError(SerdesError):
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """What a task does about messages that do not come.
+    """A task's patience with missing messages.
 
     Args:
         fail: whether lost messages are an error.
         seconds: how long to wait for the next messages.
-        loss_hint: what to do about lost messages.
-        wait_hint: what to do about too short a wait.
+        loss_hint: the hint for lost messages.
+        wait_hint: the hint for too short a wait.
     """
 
     fail: bool = True
@@ -97,7 +97,7 @@ class _Reader:
         return []
 
     def _lost(self, gone: OffsetsGoneError) -> None:
-        """Raise, or log what is skipped."""
+        """Raise OffsetOutOfRangeError, or log the offsets that are skipped."""
         if self._patience.fail:
             text = f"{gone.message}; messages may be lost"
             raise OffsetOutOfRangeError(text, topic=self._span.topic, hint=self._patience.loss_hint) from gone
@@ -109,7 +109,7 @@ class _Reader:
 
 
 def _next_count(found: Sequence[Message]) -> int:
-    """How many messages to take next, so that they have about MOST_BYTES."""
+    """The number of messages to take next, for about MOST_BYTES."""
     size = sum([len(message.value() or b"") + len(message.key() or b"") for message in found[:100]])
     each = max(size // min(len(found), 100), 1)
     return max(min(MOST_BYTES // each, MOST_MESSAGES), 1)

@@ -1,1 +1,1 @@
-"""What the user gave: options, references to secrets, and the Kafka client's configuration that is made of both."""
+"""The user's options, references to secrets, and the Kafka client's configuration that is made of both."""

@@ -1,4 +1,4 @@
-"""What goes to the tasks and was made with secrets: its pickle has the names of options where they were referred to."""
+"""Values for tasks that were made with secrets: their pickles have names of options in place of the secrets."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _T = TypeVar("_T")
 
 
 class CarriedWithSecrets(Carried[_T]):
-    """As :class:`Carried`; each process resolves the references itself.
+    """As :class:`Carried`; each process resolves the references to secrets itself.
 
     Args:
-        value: made from ``options.conf()``; it must pickle without cloudpickle.
+        value: made from ``options.conf()``; must pickle without cloudpickle.
         options: the options.
     """
 

@@ -43,13 +43,13 @@ _ALIKE: Final = 0.75  # a column with a name that is as much like a part's was p
 
 @dataclass(frozen=True, slots=True)
 class SinkColumns:
-    """Where the parts of a message are, by the indexes of their columns.
+    """The columns of a message's parts, by index.
 
     Args:
         parts: index by name of the part; parts without a column are missing.
         fields: names of the columns that are encoded together.
-        indexes: their indexes.
-        encoder: encodes them to the value; for topics of type KEY_VALUE, to the key, too.
+        indexes: the indexes of these columns.
+        encoder: encodes these columns to the value; for topics of type KEY_VALUE, to the key, too.
     """
 
     parts: Mapping[str, int]
@@ -126,7 +126,7 @@ def match_columns(schema: T.StructType, topic: str | None, encode: str, options:
 
 
 def _encoder(topic: str, options: Options) -> tuple[Encoder, TopicWriter]:
-    """What writes the topic. Registers the option ``schema``, if it is there; references to secrets stay such."""
+    """The encoder and writer of a topic. Registers the option ``schema``, if set; pickles have no secrets."""
     writer = TopicWriter(topic, options.conf(), options.text("schema"), confirm=False)
     return Encoder(topic, CarriedWithSecrets(writer, options), isinstance(writer.root, Record)), writer
 
@@ -152,7 +152,7 @@ def kept_parts(options: Options, *, all_columns: bool) -> tuple[str, ...]:
     """The option ``keep``; ``all_columns`` with ``encode=columns``.
 
     Raises:
-        ConfigError: it has no effect, or a name is not one of a part.
+        ConfigError: the option has no effect, or a name is not the name of a part.
     """
     keep = options.words("keep")
     if keep and not all_columns:
@@ -168,7 +168,7 @@ def kept_parts(options: Options, *, all_columns: bool) -> tuple[str, ...]:
 
 
 def refuse_kept_key(keep: Sequence[str], topic: str, *, pairs: bool) -> None:
-    """Raises ConfigError if the key is kept of a topic of type KEY_VALUE, whose schema encodes it."""
+    """Raises ConfigError if ``keep`` has the key of a KEY_VALUE topic, whose schema encodes the key."""
     if pairs and "key" in keep:
         raise ConfigError(
             "keep: the schema of a topic of type KEY_VALUE encodes the key", topic=topic, hint="leave key out of keep"
@@ -176,7 +176,7 @@ def refuse_kept_key(keep: Sequence[str], topic: str, *, pairs: bool) -> None:
 
 
 def no_topic() -> ConfigError:
-    """There is no topic whose schema could encode values."""
+    """The error if there is no topic whose schema could encode values."""
     return ConfigError("values are encoded by the schema of one topic, so the option topic is required")
 
 

@@ -1,8 +1,8 @@
 """Transactions: each attempt of a task sends its rows in one Kafka transaction, which the task itself commits.
 
-The driver cannot commit it: librdkafka can neither hand over a transaction nor resume one. So an attempt that runs
-again has to find out whether an earlier one committed. Two names make that possible, both of the query's id and the
-task's partition::
+The driver cannot commit the transaction: librdkafka can neither hand over nor resume transactions. So an attempt that
+runs again has to find out whether an earlier attempt committed. Two names make that possible, both made of the query's
+id and the task's partition::
 
     transactional.id  streamnative-serdes.spark.QUERY.PARTITION     a newer attempt fences the older ones
     consumer group    the same name                                 its offset is the marker: the last batch, plus 1
@@ -57,7 +57,7 @@ _RIGHTS: Final = (
 
 
 class TransactionError(SerdesError):
-    """A transaction could not be begun or committed. What is in it is in the topic only if Kafka had committed it."""
+    """A transaction could not be begun or committed. Its messages are in the topic only if Kafka had committed it."""
 
 
 class FencedError(TransactionError):
@@ -69,15 +69,15 @@ class StaleBatchError(TransactionError):
 
 
 class OtherRowsError(TransactionError):
-    """A batch that was committed gives other rows when it is run again, which would be lost."""
+    """A committed batch returns other rows when it is run again, and these rows would be lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Whose transaction it is.
+    """The owner of a transaction.
 
     Args:
-        query: the id of the query; of a batch write, an id of that write; of the driver, ``driver``.
+        query: the id of the query; for a batch write, an id of this write; for the driver, ``driver``.
         batch: the id of the batch; 0 for a batch write.
         partition: of the task.
     """
@@ -97,7 +97,7 @@ _DRIVER: Final = Identity("driver", 0, 0)
 
 @dataclass(slots=True)
 class Rows:
-    """Tells the rows of one attempt from those of another: how many, the first and the last."""
+    """Identifies the rows of an attempt, to compare attempts: the number of rows, the first row and the last."""
 
     rows: int = 0
     first: str = ""
@@ -123,7 +123,7 @@ class Transaction:
     Args:
         kafka: the client's configuration.
         topic: where all rows go.
-        identity: whose it is.
+        identity: the owner.
     """
 
     def __init__(self, kafka: Mapping[str, Any], topic: str, identity: Identity) -> None:
@@ -135,7 +135,7 @@ class Transaction:
         self._open = False
 
     def begin(self, consumer: Consumer) -> Rows | None:
-        """Fence older attempts, and begin, unless this batch was committed; then, return its rows.
+        """Fence older attempts. Then begin, or if this batch was committed already, return its rows.
 
         Raises:
             StaleBatchError: a later batch was committed.
@@ -151,7 +151,7 @@ class Transaction:
         return None
 
     def fence(self) -> None:
-        """Abort what an older attempt has left, and keep it from going on.
+        """Abort the open transaction of an older attempt, and keep that attempt from continuing.
 
         Raises:
             ConfigError: the broker refuses the time limit.
@@ -162,7 +162,7 @@ class Transaction:
             _until_done(lambda: self.out.producer.init_transactions(_ANSWER_SECONDS))
 
     def _connect(self) -> None:
-        """Wait for a connection: without one, the client asks for its coordinator only half a second later."""
+        """Wait for a connection: without a connection, the client asks for its coordinator only half a second later."""
         from confluent_kafka import KafkaException
 
         with suppress(KafkaException):  # the next step says what is wrong
@@ -174,7 +174,7 @@ class Transaction:
         Raises:
             DeliveryError: a message was not delivered.
             FencedError: the transaction was aborted by a newer attempt or by the broker.
-            TransactionError: it could not be committed.
+            TransactionError: the transaction could not be committed.
         """
         from confluent_kafka import TopicPartition
 
@@ -188,7 +188,7 @@ class Transaction:
         self._open = False
 
     def abort(self) -> None:
-        """Abort it, as far as the broker can be reached; otherwise a newer attempt, or the broker, does that."""
+        """Abort the transaction, if the broker can be reached; otherwise a newer attempt, or the broker, aborts it."""
         from confluent_kafka import KafkaException
 
         was_open, self._open = self._open, False
@@ -202,7 +202,7 @@ class Transaction:
 
     @contextmanager
     def _explained(self, what: str) -> Iterator[None]:
-        """Raise the client's errors as what they mean here."""
+        """Raise the client's errors as errors of ours."""
         from confluent_kafka import KafkaException
 
         try:
@@ -240,10 +240,10 @@ class Transaction:
 
 
 def try_transactions(kafka: Mapping[str, Any], topic: str) -> None:
-    """On the driver: find out whether tasks will be able to begin transactions. There is nothing to clean up.
+    """On the driver: find out whether tasks will be able to begin transactions. Nothing has to be cleaned up.
 
-    The rights of a user may be limited to the ids of one query. So it is no error if the driver's own id is refused;
-    the tasks find out what theirs may do.
+    The rights of a user may be limited to the ids of one query. So a refusal of the driver's own id is not an error;
+    tasks find out whether their ids are permitted.
 
     Raises:
         ConfigError: the client refuses its configuration, or the broker the time limit.
@@ -264,7 +264,7 @@ def require_transactions(kafka: Mapping[str, Any], topic: str) -> None:
 
     Raises:
         BrokerUnavailableError: no broker answers.
-        TransactionError: the brokers have none.
+        TransactionError: the brokers have no transactions.
     """
     if (reason := no_producer_ids(kafka, topic)) is not None:
         raise TransactionError(
@@ -275,7 +275,7 @@ def require_transactions(kafka: Mapping[str, Any], topic: str) -> None:
 
 
 def committed_rows(kafka: Mapping[str, Any], topic: str, identity: Identity) -> Rows | None:
-    """The rows of this batch, if it was committed; for tasks that have nothing to send, without a transaction.
+    """The rows of this batch, if it was committed; needs no transaction, for tasks that have no rows to send.
 
     Raises:
         StaleBatchError: a later batch was committed.
@@ -307,7 +307,7 @@ def _committed(consumer: Consumer, topic: str, identity: Identity) -> Rows | Non
 
 
 def _marker(consumer: Consumer, topic: str) -> TopicPartition:
-    """What the group has committed. The client repeats a question that is refused until the time is over."""
+    """The offset that the group has committed. The client repeats a refused question until the time is over."""
     from confluent_kafka import KafkaException, TopicPartition
 
     until = time.monotonic() + _ANSWER_SECONDS
@@ -340,12 +340,12 @@ class TransactionalOutbox(Outbox):
 
 @contextmanager
 def transaction(kafka: Mapping[str, Any], topic: str, identity: Identity) -> Iterator[tuple[Transaction, Consumer]]:
-    """A transaction, and the consumer that knows its marker. It is aborted if the block fails.
+    """A transaction, and the consumer that reads its marker. The transaction is aborted if the block fails.
 
     Args:
         kafka: the client's configuration.
         topic: where all rows go.
-        identity: whose it is.
+        identity: the owner.
 
     Raises:
         ConfigError: the client refuses its configuration.

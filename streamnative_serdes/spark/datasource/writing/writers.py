@@ -1,4 +1,4 @@
-"""Writers of the data source: what Spark runs on the driver and in tasks to write a batch, or a batch of a stream.
+"""Writers of the data source, which Spark runs on the driver and in tasks to write a batch, or a batch of a stream.
 
 ::
 
@@ -101,7 +101,7 @@ def writer(given: Mapping[str, str], schema: T.StructType, overwrite: bool) -> D
 
 
 def stream_writer(given: Mapping[str, str], schema: T.StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: ARG001
-    """For ``df.writeStream``: plans each batch. In the mode complete (``overwrite``) each batch adds all its rows.
+    """For ``df.writeStream``: plans each batch. In the mode complete (``overwrite``), each batch appends all its rows.
 
     Raises:
         as :func:`writer`.
@@ -115,7 +115,7 @@ def stream_writer(given: Mapping[str, str], schema: T.StructType, overwrite: boo
 
 
 def columns_to_write(given: Mapping[str, str]) -> T.StructType:
-    """The columns of a view for INSERT, which needs to know them: parts of messages, or fields of the topic's schema.
+    """The columns of a view for INSERT: parts of messages, or fields of the topic's schema.
 
     Raises:
         ConfigError: an option is unknown, or with ``encode``, ``keep`` is wrong or there is no topic.
@@ -142,9 +142,9 @@ def columns_to_write(given: Mapping[str, str]) -> T.StructType:
 
 
 def _for_reading(conf: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a serializer that a deserializer has too.
+    """The options of a serializer that are also options of a deserializer.
 
-    Those of Confluent's registry are for messages: with ``framing=confluent``, writing requires the option ``schema``.
+    Options of Confluent's registry are left out: with ``framing=confluent``, writing requires the option ``schema``.
     """
     return {name: value for name, value in conf.items() if name in _READERS and not name.startswith("confluent.")}
 
@@ -154,7 +154,7 @@ def _has_options(given: Mapping[str, str]) -> bool:
 
 
 def _commits() -> bool:
-    """Whether this is called in the process that commits a batch of a stream, or aborts it."""
+    """Whether this process commits or aborts a batch of a stream."""
     frame = inspect.currentframe()
     for _ in range(_FRAMES):
         frame = frame and frame.f_back
@@ -170,7 +170,7 @@ def _parsed(given: Mapping[str, str]) -> Options:
 
 
 def _planned(options: Options, schema: T.StructType, write: str | None) -> Task:
-    """Look at everything that can be wrong before a task runs."""
+    """Plan the tasks; checks everything that can be wrong before a task runs."""
     topic = options.text("topic")
     delivery = options.one_of("delivery", AT_LEAST_ONCE, TRANSACTIONAL, default=AT_LEAST_ONCE)
     dedup = options.flag("dedupHeaders", default=False)
@@ -193,7 +193,7 @@ def _planned(options: Options, schema: T.StructType, write: str | None) -> Task:
 
 
 def _require_one_topic(topic: str | None) -> None:
-    """Raises ConfigError if rows name their topics: what a task has committed is kept beside its topic."""
+    """Raises ConfigError if rows name their topics, since the marker of a committed task belongs to a single topic."""
     if topic is None:
         raise ConfigError(
             "delivery=transactional requires the option topic: a column topic is not supported with it",
@@ -210,12 +210,12 @@ def _refuse_idle(options: Options) -> None:
 
 @dataclass(frozen=True)
 class Task:
-    """What each task does; it is pickled for the workers.
+    """The work of each task, which is pickled for the workers.
 
     Args:
-        options: the client's, whose references are resolved in the task.
-        columns: where the parts of messages are.
-        topic: where all messages go; None if the column ``topic`` says it.
+        options: the client's; references are resolved in the task.
+        columns: the columns of the messages' parts.
+        topic: the topic of all messages; None if the column ``topic`` names the topic.
         write: the id of a batch write; None for streams, whose tasks know the query and the batch.
         dedup: add headers that tell copies of a message.
         transactional: send in a transaction.
@@ -237,7 +237,7 @@ class Task:
             EncodeError: a row does not fit the schema.
             DeliveryError: a message could not be delivered.
             TransactionError: the transaction was not committed.
-            ConfigError: Spark does not tell the query's id and the batch's, which are needed.
+            ConfigError: Spark does not tell the ids of the query and the batch, which are needed.
         """
         rows = filled(batches)
         if rows is None:
@@ -245,7 +245,7 @@ class Task:
         return self._in_transaction(rows) if self.transactional else self._at_least_once(rows)
 
     def _without_rows(self) -> Sent:
-        """In a stream with transactions, rows that were committed for this partition may not be missing now."""
+        """Report no rows. In a stream with transactions, an earlier attempt must not have committed rows."""
         if self.transactional and self.write is None:
             identity, topic = self._identity(), self.topic or ""
             committed = committed_rows(client_config(self.options), topic, identity)
@@ -300,7 +300,7 @@ class BatchWriter(DataSourceArrowWriter):
     """Spark's writer of a batch.
 
     Args:
-        task: for each partition.
+        task: the work for each partition.
     """
 
     def __init__(self, task: Task) -> None:
@@ -335,7 +335,7 @@ class _StreamCommits:
 
 
 class StreamRowWriter(_StreamCommits, DataSourceStreamWriter):
-    """Spark's writer of a stream before PySpark 4.1, which passes rows: they become columns again."""
+    """Spark's writer of a stream before PySpark 4.1, which passes rows; the rows become columns again."""
 
     def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
         return self._task.run(self._batches(iterator))

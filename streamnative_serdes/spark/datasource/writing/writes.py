@@ -1,4 +1,4 @@
-"""Writes: the headers that identify the write, partition and row of a message, and what tasks report to the driver.
+"""Writes: the headers that identify the write, partition and row of a message, and the reports of tasks to the driver.
 
 A message and its duplicates have equal headers.
 """
@@ -53,7 +53,7 @@ class Write:
         """On the driver: identify a write to ``topic`` that starts now in this thread.
 
         Raises:
-            ConfigError: it is part of a stream of Spark Connect.
+            ConfigError: the write is part of a stream of Spark Connect.
         """
         if _runs(_CONNECT):
             raise ConfigError(
@@ -72,10 +72,10 @@ class Write:
 
     @classmethod
     def of_task(cls) -> Write:
-        """In a task of a stream: identify the batch that Spark runs it for.
+        """In a task of a stream: identify the task's batch.
 
         Raises:
-            ConfigError: Spark does not tell; PySpark 4.0 to 4.3 do.
+            ConfigError: Spark does not tell the batch; PySpark 4.0 to 4.3 do.
         """
         task = TaskContext.get()
         query = task and task.getLocalProperty(_QUERY_ID)
@@ -139,13 +139,13 @@ _writes = _Writes()
 
 @dataclass
 class Sent(WriterCommitMessage):
-    """What one task has written.
+    """The messages that one task has written.
 
     Args:
         partition: of the task.
-        messages: how many.
-        ends: the offset of the last one by topic and partition; empty if another attempt had written them.
-        again: another attempt had committed them before; only with transactions.
+        messages: the number of messages.
+        ends: the offset of the last message by topic and partition; empty if another attempt had written the messages.
+        again: another attempt had committed the messages before; only with transactions.
     """
 
     partition: int
@@ -155,7 +155,7 @@ class Sent(WriterCommitMessage):
 
 
 def report(sent: Sequence[WriterCommitMessage | None], batch: int | None) -> None:
-    """Log what a write has written."""
+    """Log the number of messages of a write, and their last offsets."""
     tasks = [each for each in sent if isinstance(each, Sent)]
     ends: dict[tuple[str, int], int] = defaultdict(int)
     for task in tasks:
@@ -174,7 +174,7 @@ def report(sent: Sequence[WriterCommitMessage | None], batch: int | None) -> Non
 
 
 def report_failure(sent: Sequence[WriterCommitMessage | None], batch: int | None) -> None:
-    """Log what a write that failed leaves behind: nothing can take it back."""
+    """Log the messages that a failed write leaves behind, since they cannot be taken back."""
     done = [each for each in sent if isinstance(each, Sent) and each.messages]
     logger.warning(
         "%s failed; the messages of its other tasks stay in the topic: %d messages of %d tasks (partitions %s)",
