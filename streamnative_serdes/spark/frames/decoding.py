@@ -1,4 +1,4 @@
-"""Decoding: how a topic's messages become columns in a task, and what is done about those that cannot be read."""
+"""Decoding: a topic's messages become columns in a task; the mode decides about unreadable messages."""
 
 from __future__ import annotations
 
@@ -106,10 +106,10 @@ def _refuse_unknown(given: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class MessageRows:
-    """What a task uses of a record batch, for messages that are decoded where they are.
+    """The methods of a record batch that a task uses, for a client's messages, which are decoded in place.
 
     Args:
-        messages: none of them an error of the client.
+        messages: the messages, without errors of the client.
         names: the columns of Spark's Kafka source that the task knows, by number.
     """
 
@@ -121,7 +121,7 @@ class MessageRows:
         return len(self.messages)
 
     def column(self, number: int) -> pa.Array:
-        """One column, made now."""
+        """A column, made at each call."""
         return kafka_columns(self.messages, (self.names[number],)).column(0)
 
     def slice(self, offset: int, length: int | None = None) -> MessageRows:
@@ -136,21 +136,21 @@ Rows: TypeAlias = pa.RecordBatch | MessageRows
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """How messages of one topic become columns: of :func:`decode_df`, :func:`from_avro` and the data source.
+    """Decodes the messages of a topic to columns, for :func:`decode_df`, :func:`from_avro` and the data source.
 
-    It goes to the workers. Columns are addressed by index.
+    The object goes to the workers. Columns are addressed by index.
 
     Args:
         topic: the Kafka topic.
-        reader: what reads it.
+        reader: the topic's reader.
         mode: of ReadOptions.
         value: the column of messages.
-        headers: the column of their headers, where the reader needs them.
-        keys: the column of their keys, where the reader needs them.
-        around: field of a dead letter -> its column.
-        keep: columns to keep, in front of the new ones.
-        with_errors: whether there is a column of errors behind them.
-        names: of the columns, where messages come from a client: those of Spark's Kafka source.
+        headers: the column of the messages' headers, if the reader needs headers.
+        keys: the column of the messages' keys, if the reader needs keys.
+        around: field of a dead letter -> column of the field.
+        keep: columns to keep, in front of the new columns.
+        with_errors: whether a column of errors follows the new columns.
+        names: the names of the columns, if messages come from a client: those of Spark's Kafka source.
     """
 
     topic: str
@@ -174,7 +174,7 @@ class Decoding:
 
         Raises:
             DecodeError: a message cannot be read, and the mode is FAILFAST.
-            SchemaEvolvedError: one is of a newer version than the query may read.
+            SchemaEvolvedError: a message is of a newer version than the query may read.
         """
         for part, decoded in in_parts(batch, self._read):
             found = [*map(part.column, self.keep), *decoded.columns]
@@ -186,7 +186,7 @@ class Decoding:
             yield found
 
     def of_messages(self, messages: Sequence[Message]) -> Iterator[list[pa.Array]]:
-        """As :meth:`columns`, of a client's messages, which are decoded where they are."""
+        """As :meth:`columns`, for a client's messages, which are decoded in place."""
         return self.columns(MessageRows(messages, self.names))
 
     def decode(self, messages: Any, headers: Any = None, keys: Any = None) -> Decoded:
@@ -225,7 +225,7 @@ class Decoding:
 
 
 def numbered(arrays: list[pa.Array]) -> pa.RecordBatch:
-    """A batch with numbers for names: Spark matches the columns by position."""
+    """A batch whose columns have numbers as names: Spark matches the columns by position."""
     return pa.RecordBatch.from_arrays(arrays, [str(number) for number in range(len(arrays))])
 
 

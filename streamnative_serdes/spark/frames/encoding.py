@@ -28,13 +28,13 @@ from streamnative_serdes.spark.types.names import refuse_other_case
 
 
 class TopicWriter:
-    """Writes a topic by one schema: the given one, or what is the topic's latest when this is made.
+    """Writes a topic by one schema: the given schema, or the topic's latest schema at construction.
 
     Args:
         topic: the Kafka topic.
-        conf: as of KafkaAvroSerializer.
+        conf: options of KafkaAvroSerializer.
         schema: of the messages, registered on the topic now.
-        confirm: whether the registry is asked what is the latest schema of a topic that this process knows.
+        confirm: whether the registry is asked for the latest schema, also of a topic that this process knows.
 
     Raises:
         SchemaNotFoundError: no schema is given, and the topic has none.
@@ -67,7 +67,7 @@ class TopicWriter:
         return policy.binding.registered(self._topic, known, new=new)
 
     def _chosen(self) -> int:
-        """Set what is written by, and return its version."""
+        """Set the schema to write by, and return its version."""
         policy = self._policy
         other = policy.other_type(self._serializer, self._topic)
         if other is not None:
@@ -114,16 +114,16 @@ class TopicWriter:
         return self._serializer.serialize(self._topic, row)
 
     def fields_of(self, names: Sequence[str], elsewhere: Collection[str] = ()) -> list[str]:
-        """The fields of the record that ``names``, columns, have.
+        """The fields of the record for which there are columns.
 
         Args:
             names: all columns of a DataFrame.
-            elsewhere: those that need not be fields, for they are the key, or are kept.
+            elsewhere: columns that need not be fields, since they are the key, or are kept.
 
         Raises:
-            ConfigError: it is no record; names of columns and fields do not match, as ``unmatched.columns`` and
-                ``validate.strict`` want it, or differ in case alone; a field without a default has no column; or no
-                field has one.
+            ConfigError: the schema is not a record; names of columns and fields do not match, as
+                ``unmatched.columns`` and ``validate.strict`` require, or differ in case alone; a field without a
+                default has no column; or no field has a column.
         """
         root, topic = self.root, self._topic
         if isinstance(root, PairParts):
@@ -168,10 +168,10 @@ class TopicWriter:
     def refuse_unmatched(
         self, kind: T.DataType, path: str = "", root: AvroType | Plain | PairParts | None = None
     ) -> None:
-        """Look at what rows hold, their structs in one another, once for all rows.
+        """Check the fields of the rows' structs, nested ones too, once for all rows.
 
         Raises:
-            EncodeError: as :meth:`fields_of`, for a struct that is written as a record; ``path`` says which.
+            EncodeError: as :meth:`fields_of`, for a struct that is written as a record; ``path`` names the struct.
         """
         match self.root if root is None else only_branch(root), kind:
             case Record() as record, T.StructType():
@@ -243,19 +243,19 @@ class TopicWriter:
 
 
 def only_branch(kind: AvroType | Plain | PairParts) -> AvroType | Plain | PairParts:
-    """What a union of null and one other type is, besides null; all else as it is."""
+    """The other type in a union of null and one other type; any other type is returned unchanged."""
     others = [branch for branch in kind.branches if branch.kind != "null"] if isinstance(kind, Union) else []
     return others[0] if len(others) == 1 else kind
 
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """What goes to the workers.
+    """Encodes rows to messages; the object goes to the workers.
 
     Args:
         topic: the Kafka topic.
-        writer: what writes it.
-        record: whether its messages are records.
+        writer: the topic's writer.
+        record: whether the topic's messages are records.
     """
 
     topic: str
@@ -266,7 +266,7 @@ class Encoder:
     def plan(
         cls, topic: str, conf: Mapping[str, Any], schema: object, *, confirm: bool = True, pairs: bool = False
     ) -> tuple[Encoder, TopicWriter]:
-        """On the driver: registers the schema, or asks for the topic's latest. Also gives what it will write by.
+        """On the driver: registers the schema, or asks for the topic's latest. Also returns the writer.
 
         Raises:
             ConfigError: the topic is of type KEY_VALUE, and not ``pairs``.

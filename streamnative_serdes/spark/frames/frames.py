@@ -84,8 +84,8 @@ def decode_df(
             stream: call ``decode_df`` in a function of ``foreachBatch``.
         converter: ``connect-json`` for messages that Kafka Connect's JsonConverter wrote. No registry is asked:
             ``conf`` has the options of :class:`streamnative_serdes.connect.JsonConverter`, ``schema`` is a schema of
-            Connect or its JSON text, and by default that of the first message. Messages with another schema are
-            projected to it by Connect's rules; columns have the types of ``spark.connect.types``.
+            Connect or its JSON text, and by default the first message's schema. Messages with another schema are
+            projected to ``schema`` by Connect's rules; columns have the types of ``spark.connect.types``.
 
     Returns:
         a DataFrame of ``keep``, the record's fields (one column "value" if the schema is not a record; for KEY_VALUE
@@ -155,9 +155,10 @@ def encode_df(
         schema: the messages' schema, which is registered in the topic now; ``to_avro_schema(df.schema)`` derives one.
             By default, the topic's latest schema at this moment.
         value: the name of the new column of messages.
-        key: the name of the new column of messages' keys, in front of it, for topics of type KEY_VALUE. Their rows have
-            the columns "key" and "value". With the encoding INLINE, keys are part of the values, and this is null.
-        keep: names of columns to keep, in front of them.
+        key: the name of the new column of messages' keys, in front of the messages, for topics of type KEY_VALUE. The
+            rows have the columns "key" and "value". With the encoding INLINE, keys are part of the values, and the new
+            column is null.
+        keep: names of columns to keep, in front of the new columns.
 
     Raises:
         ConfigError: an invalid option, a field without a column or whose column differs in case, columns that do not
@@ -220,7 +221,7 @@ def _reader(
     converter: str | None,
     options: ReadOptions,
 ) -> Reader:
-    """What reads by the registry's schemas, or as a converter of Connect's."""
+    """The reader: by the registry's schemas, or as one of Connect's converters."""
     if converter is None:
         conf, schema = planned(df, conf, schema, topic, columns, seen)
         return TopicReader(topic, conf, schema, restart=options.restart, times=has_time(df.sparkSession))

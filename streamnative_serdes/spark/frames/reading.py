@@ -33,17 +33,17 @@ PLANNED: Final = {"reader.schema.policy": None, "use.latest.version": False}
 class SchemaEvolvedError(SerdesError):
     """The topic has a newer schema than the query was planned with, and ``schemaEvolution`` is ``restart``.
 
-    A query that is started again, from its checkpoint, is planned with the newer one.
+    A query that is restarted, from its checkpoint, is planned with the newer schema.
     """
 
 
 class TopicReader:
-    """Reads a topic as one schema: the given one, or what is the topic's latest when this is made.
+    """Reads a topic as one schema: the given schema, or the topic's latest schema at construction.
 
     Args:
         topic: the Kafka topic.
-        conf: as of KafkaAvroDeserializer.
-        schema: the reader's.
+        conf: options of KafkaAvroDeserializer.
+        schema: the reader's schema.
         restart: raise SchemaEvolvedError for a message of a newer version than the topic has now.
         times: read time-micros as TIME, not as BIGINT.
 
@@ -80,7 +80,7 @@ class TopicReader:
         self._try_columns()
 
     def _try_columns(self) -> None:
-        """So that not the tasks find out that there are none."""
+        """Make the columns' types, so that a schema without such types is an error on the driver, not in a task."""
         policy = self._policy
         if self._known is None:
             columns_of(self._deserializer, policy, self._topic, self._dialect, False)
@@ -104,13 +104,13 @@ class TopicReader:
 
     @property
     def _schema(self) -> Schema:
-        """What messages are read as."""
+        """The schema that messages are read as."""
         reading = self._policy.reading
         assert reading is not None
         return reading.target.schema
 
     def spark_type(self) -> T.DataType:
-        """The type of what is read."""
+        """Spark's type of the decoded messages."""
         logical_types = self._policy.conf["avro.logical.types"]
         parts = self._parts
         if parts is not None:
@@ -119,11 +119,11 @@ class TopicReader:
 
     @property
     def _parts(self) -> Parts | None:
-        """What messages are read as, in a topic of another type than AVRO."""
+        """The parts that messages are read as, in a topic of another type than AVRO; None for AVRO."""
         return None if self._known is None else as_parts(self._policy, self._known)
 
     def reads_pairs(self) -> bool:
-        """Whether there are the columns key and value."""
+        """Whether the columns are key and value."""
         return isinstance(self._parts, PairParts)
 
     def reads_records(self) -> bool:
@@ -152,15 +152,15 @@ class TopicReader:
         """The columns of the reader's schema; null in all where a message is null or cannot be read.
 
         Args:
-            messages: the values, or messages of confluent-kafka, which are decoded where they are.
-            headers: their headers, in the type of Spark's Kafka source, where the reader needs them.
-            keys: the messages' keys, where the reader needs them.
+            messages: the values, or messages of confluent-kafka, which are decoded in place.
+            headers: the messages' headers, in the type of Spark's Kafka source, if the reader needs headers.
+            keys: the messages' keys, if the reader needs keys.
             fail: whether a message that cannot be read is an error.
 
         Raises:
-            DecodeError: one cannot be read, and ``fail``.
-            SchemaEvolvedError: one is of a newer version than the query may read.
-            SchemaRegistryError: a version that is not known yet cannot be asked for.
+            DecodeError: a message cannot be read, and ``fail`` is set.
+            SchemaEvolvedError: a message is of a newer version than the query may read.
+            SchemaRegistryError: the registry cannot be asked for a new version.
         """
         columns = self.read(messages, headers, keys, None if fail else _ERRORS).columns
         return Decoded(columns, pa.nulls(len(messages), pa.string()) if fail else columns.pop())

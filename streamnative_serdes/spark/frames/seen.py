@@ -1,6 +1,6 @@
-"""The policy latest.seen for DataFrames: the driver finds out which version one holds, before its columns are fixed.
+"""The policy latest.seen for DataFrames: the driver finds the highest version in a DataFrame before fixing the columns.
 
-A folder keeps how far topics have been read, as JSON lines, of which the last one of a topic counts::
+A folder keeps the versions that topics were read up to, as JSON lines; the last line of a topic counts::
 
     {"number": 3, "topic": "public/default/orders", "version": 1, "timestamp": 1700000000000,
      "type": "AVRO", "schema": "{...}", "properties": {}}
@@ -41,14 +41,14 @@ _ROW: Final = (
 
 
 class SeenSchemas:
-    """How far the batches of a query have read their topics, for ``reader.schema.policy=latest.seen``.
+    """The schema versions that the batches of a query have read so far, for ``reader.schema.policy=latest.seen``.
 
     Create it on the driver, once for each query, and pass it to each ``decode_df`` of that query.
 
     Args:
-        folder: where it is kept over restarts of the query, such as a folder beside its checkpoint: in any file system
-            that the driver and the executors can write to. It is created with the first batch, and grows by one small
-            file for each new version.
+        folder: keeps the versions over restarts of the query; for example, a folder beside the checkpoint. Any file
+            system will do that the driver and the executors can write to. The folder is created with the first batch,
+            and grows by one small file for each new version.
     """
 
     def __init__(self, folder: str) -> None:
@@ -59,7 +59,7 @@ class SeenSchemas:
         self._count = 0
 
     def marks(self, session: SparkSession) -> list[Mark]:
-        """What is known; the folder is read once."""
+        """The known versions by topic; the folder is read once."""
         if self._marks is None:
             rows = sorted(self._rows(session), key=lambda row: int(row.number))
             self._count = len(rows)
@@ -75,7 +75,7 @@ class SeenSchemas:
             return []
 
     def keep(self, session: SparkSession, marks: Iterable[Mark]) -> None:
-        """Write what is new to the folder."""
+        """Write the new ones of these marks to the folder."""
         known = {mark.path: mark for mark in self.marks(session)}
         for mark in marks:
             if mark.info is not None and mark != known.get(mark.path):
@@ -100,15 +100,15 @@ def planned(
     columns: tuple[str, str],
     seen: SeenSchemas | None,
 ) -> tuple[Mapping[str, Any], object]:
-    """What to plan ``df`` with: ``conf`` and ``schema``, or with ``latest.seen``, the schema that it stands for.
+    """The options and schema to plan ``df`` with: as given, or with ``latest.seen``, the schema of the highest version.
 
     Args:
         df: has the messages.
-        conf: as of KafkaAvroDeserializer.
-        schema: the reader's, if there is one.
+        conf: options of KafkaAvroDeserializer.
+        schema: the reader's schema, if there is one.
         topic: the Kafka topic.
         columns: the columns of messages and of their headers.
-        seen: how far the query has read.
+        seen: the versions that the query has read so far.
 
     Raises:
         ConfigError: the options contradict each other, or ``df`` is a stream.
@@ -140,7 +140,7 @@ def planned(
 
 
 class _Scan:
-    """Finds the highest version that the messages of a DataFrame have, or that was seen before."""
+    """Finds the highest version of the messages of a DataFrame, or of earlier messages."""
 
     def __init__(
         self, df: DataFrame, deserializer: KafkaAvroDeserializer, topic: str, columns: tuple[str, str]
@@ -151,7 +151,7 @@ class _Scan:
         self._headers = [require_headers(df, name_of("headers", headers))] if self._policy.signs.header else []
 
     def highest(self) -> SchemaVersion:
-        """One job, if the topic has more than one version that may be the highest."""
+        """The highest version; runs a job if several versions of the topic may be the highest."""
         binding, seen = self._policy.binding, self._policy.seen
         assert seen is not None
         there = binding.versions(self._topic)
@@ -165,7 +165,7 @@ class _Scan:
         return before or binding.latest(self._topic)[0]
 
     def _held(self, older: list[int]) -> int | None:
-        """The highest version of the messages that is not one of ``older``."""
+        """The highest version of the messages, without the versions in ``older``."""
         message = F.col("0")  # as pick() names the first column
         rows = pick(self._df, [self._value, *self._headers]).where(message.isNotNull())
         if older:
