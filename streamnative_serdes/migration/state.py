@@ -1,7 +1,7 @@
-"""The state file of a migration: what was found, which schema became which, and what has to be put back.
+"""The state file of a migration: findings, the mapping of schemas, and strategies that have to be put back.
 
-It is written by ``migrate plan`` and ``migrate schemas``, and read by all others. The progress of copying is not here,
-but in a topic beside the target, where it is part of the same transaction as the messages.
+The file is written by ``migrate plan`` and ``migrate schemas``, and read by all other steps. The progress of copying is
+not in the file, but in a topic beside the target, where it is part of the same transaction as the messages.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _LIMITS: Final = Limits(size=1 << 30, names=1_000_000, depth=1_000)  # the regis
 
 @dataclass(frozen=True, slots=True)
 class Widened:
-    """A compatibility strategy of Pulsar's that was changed, and what it was.
+    """A compatibility strategy of Pulsar's that was changed, and its old value.
 
     Args:
         scope: of a ``topic`` or of a whole ``namespace``.
-        place: its full name.
-        old: the strategy before; None if it was unset.
-        in_force: the one that the migration's topic had before, whoever set it.
+        place: the full name of the topic or namespace.
+        old: the strategy before; None if unset.
+        in_force: the strategy that applied to the migration's topic before, from any place.
     """
 
     scope: Literal["topic", "namespace"]
@@ -46,10 +46,10 @@ class State:
     Args:
         path: the file.
         route: the migration.
-        mapping: what messages of the source call a schema -> its number in the target.
-        bytes_roots: the names of those whose root is ``bytes``: their data have no length in Confluent's framing.
+        mapping: name of a schema in the source's messages -> number of the schema in the target.
+        bytes_roots: names of schemas whose root is ``bytes``: their data have no length in Confluent's framing.
         widened: strategies that have to be put back.
-        findings: what ``migrate plan`` found, as JSON; None before.
+        findings: of ``migrate plan``, as JSON; None before.
         backups: files with the schemas that the target had before.
     """
 
@@ -87,7 +87,7 @@ class State:
             raise FileError(f"{path} is not the state of a migration: {error}") from error
 
     def map(self, names: Iterable[Name], number: int, text: str) -> None:
-        """Note that the schema with this text, which messages call so, has this number in the target."""
+        """Note that the schema with these names in messages, and this text, has this number in the target."""
         for name in names:
             self.mapping[name] = number
             if parse(text, strict=False, limits=_LIMITS).in_confluents_framing().unsized:
@@ -97,7 +97,7 @@ class State:
         """Write the file, mode 0600, beside its name and renamed.
 
         Raises:
-            FileError: it cannot be written; what was there is unchanged.
+            FileError: the file cannot be written; the old file is unchanged.
         """
         body = {
             "mapping": {str(name): number for name, number in self.mapping.items()},

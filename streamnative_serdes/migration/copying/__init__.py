@@ -1,1 +1,1 @@
-"""Messages from the source to the target, with the progress of it, dead letters and consumer groups."""
+"""Copying messages from the source to the target, with the progress, dead letters and consumer groups."""

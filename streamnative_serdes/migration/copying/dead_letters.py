@@ -1,4 +1,4 @@
-"""Dead letters: messages that cannot be copied, kept as they are with their place in the source and the reason.
+"""Dead letters: messages that cannot be copied, kept unchanged with their place in the source and the reason.
 
 In a topic: key, value, timestamp and headers of the message, and these headers:
 
@@ -10,7 +10,7 @@ In a topic: key, value, timestamp and headers of the message, and these headers:
                                         broker would alter or refuse them, or where one has a name like
                                         these; they are not there themselves then
 
-In a file, a line of JSON each, after a first line that says what the file is:
+In a file, a line of JSON for each, after a first line that identifies the file:
 
     {"streamnative-serdes": "dead letters", "format": 1, "source": "..."}
     {"partition": 0, "offset": 17, "timestamp": 1732368000000, "key": "BASE64" or null, "headers": [["NAME", "BASE64"]],
@@ -54,10 +54,10 @@ class DeadLetter:
     Args:
         partition: of the source.
         offset: in the source.
-        timestamp: in milliseconds since 1970 UTC; None if the message has none.
-        key: its bytes.
-        value: its bytes.
-        headers: all of them.
+        timestamp: in milliseconds since 1970 UTC; None if the message has no time.
+        key: the bytes of the key.
+        value: the bytes of the value.
+        headers: all headers.
         reason: for people.
     """
 
@@ -80,7 +80,7 @@ class DeadLetter:
 
     @classmethod
     def read(cls, message: Message) -> DeadLetter | None:
-        """The dead letter that a message of a topic of dead letters holds; None if it is something else."""
+        """The dead letter in a message of a topic of dead letters; None if the message is something else."""
         headers: Any = message.headers() or []
         ours = {name: data for name, data in headers if name.startswith(PREFIX)}
         own = [pair for pair in headers if not pair[0].startswith(PREFIX)]
@@ -105,7 +105,7 @@ class DeadLetter:
         return {"value": self.value, "key": self.key, "headers": headers, **timestamp}
 
     def tree(self) -> dict[str, Any]:
-        """It as a line of a file."""
+        """The dead letter as a line of a file."""
         tree = {
             "partition": self.partition,
             "offset": self.offset,
@@ -119,16 +119,16 @@ class DeadLetter:
 
 
 class DeadLetters(Protocol):
-    """Where dead letters go."""
+    """A destination of dead letters."""
 
     def add(self, letter: DeadLetter, *, hide_headers: bool = False) -> None:
-        """Keep a dead letter, which is safe after :meth:`secure`; ``hide_headers`` if the broker cannot take them."""
+        """Keep a dead letter, which is safe after :meth:`secure`; ``hide_headers`` if the broker refuses them."""
 
     def secure(self) -> None:
         """Wait until all dead letters are safe."""
 
     def close(self) -> None:
-        """Release what is open."""
+        """Close clients and files."""
 
 
 class DeadLetterTopic:
@@ -136,9 +136,9 @@ class DeadLetterTopic:
 
     Args:
         name: the topic.
-        source: the topic that they come from.
+        source: the topic of the messages.
         send: sends a message to a topic, with the copies.
-        flush: waits until all that was sent is delivered.
+        flush: waits until all messages are delivered.
         safe: offsets whose dead letters are there already, by partition.
     """
 
@@ -154,30 +154,30 @@ class DeadLetterTopic:
         self._sent = False
 
     def add(self, letter: DeadLetter, *, hide_headers: bool = False) -> None:
-        """Send a dead letter, unless it is there already. Raises as the outlet does."""
+        """Send a dead letter, unless the topic has it already. Raises as the outlet does."""
         if letter.offset not in self._safe.get(letter.partition, ()):
             message = letter.produced(self._source, hide_headers=hide_headers)
             self._send(self._name, partition=letter.partition, **message)
             self._sent = True
 
     def secure(self) -> None:
-        """Wait until they are delivered. Raises as the outlet does."""
+        """Wait until all dead letters are delivered. Raises as the outlet does."""
         if self._sent:
             self._flush()
             self._sent = False
 
     def close(self) -> None:
-        """Nothing is open: the outlet is its owner's."""
+        """Do nothing: the owner of the outlet closes it."""
 
 
 class DeadLetterFile:
     """Dead letters in a file, mode 0600.
 
     Args:
-        path: the file; it is continued if it is there.
-        source: what tells the source from others.
-        following: for each partition, the source's offset to go on with: letters from there on are dropped, since
-            they come again.
+        path: the file; an existing file is continued.
+        source: topic and cluster, which identify the source.
+        following: for each partition, the source's offset to continue with: letters from this offset on are dropped,
+            since they come again.
 
     Raises:
         FileError: the file cannot be read or written, is damaged, or is of another source.
@@ -202,7 +202,7 @@ class DeadLetterFile:
         self._write("", sync=True)
 
     def close(self) -> None:
-        """Close the file. What was not secured may be lost: it comes again."""
+        """Close the file. Letters that were not secured may be lost; they come again."""
         with contextlib.suppress(OSError):  # secure() has raised it
             self._file.close()
 
@@ -218,10 +218,10 @@ class DeadLetterFile:
 
 
 def read_file(path: Path, source: str) -> Iterator[DeadLetter]:
-    """Yield the dead letters in a file; none if there is no file. A last line that is not whole is left out.
+    """Yield the dead letters in a file; no letters if the file does not exist. An incomplete last line is left out.
 
     Raises:
-        FileError: it cannot be read, is damaged, or is of another source.
+        FileError: the file cannot be read, is damaged, or is of another source.
     """
     try:
         with path.open(encoding="utf-8", newline="\n") as lines:
@@ -246,7 +246,7 @@ def _letter(path: Path, number: int, line: str) -> DeadLetter:
 
 
 def _rewritten(path: Path, lines: Iterable[str]) -> Any:
-    """The file with these lines, open for more; what was there is replaced as a whole."""
+    """The file with these lines, open for more; the old content is replaced as a whole."""
     number, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")  # with mode 0600
     file = open(number, "w", encoding="utf-8")  # noqa: SIM115 - the caller closes it
     try:

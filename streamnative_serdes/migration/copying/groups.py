@@ -1,8 +1,8 @@
-"""Consumer groups: their offsets in the source become those of the copies in the target.
+"""Consumer groups: their offsets in the source become offsets of the copies in the target.
 
-The progress has, for some messages, the offset in the source and that of the copy. From the last of these before a
-group's offset, both topics are read side by side: each message of the source is copied again in memory, and the next
-equal one in the target is its copy. Messages of other producers in between are passed over.
+For some messages, the progress has the offset in the source and the offset of the copy. From the last such pair before
+a group's offset, both topics are read side by side: each message of the source is copied again in memory, and the next
+equal message in the target is its copy. Messages of other producers in between are passed over.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Moved:
     """A group's offset in one partition.
 
     Args:
-        group: its name.
+        group: the group's name.
         partition: of both topics.
         source: the group's offset in the source.
-        target: that in the target.
+        target: the group's offset in the target.
         early: the copy has not come that far: the group's offset in the target is behind all copies, and messages up to
             its offset in the source will reach the group again when they are copied.
     """
@@ -51,12 +51,12 @@ class Moved:
 
 
 def move_groups(state: State, groups: Sequence[str], wishes: Wishes, *, dry_run: bool = False) -> list[Moved]:
-    """Set the offsets of groups in the target to where they are in the source.
+    """Set the offsets of groups in the target to the copies of the messages at their offsets in the source.
 
     Args:
         state: the migration.
-        groups: their names.
-        wishes: those of the copy.
+        groups: the names of the groups.
+        wishes: the options of the copy.
         dry_run: change nothing.
 
     Raises:
@@ -86,7 +86,7 @@ def move_groups(state: State, groups: Sequence[str], wishes: Wishes, *, dry_run:
 
 
 def _offsets(admin: Any, group: str, topic: str, partitions: Sequence[int]) -> list[TopicPartition]:
-    """The group's offsets in the topic. They are asked for by name: a list of all has other names on a KoP."""
+    """The group's offsets in the topic. The question names the topic: in a list of all topics, KoP has other names."""
     group_ = [ConsumerGroupTopicPartitions(group, [TopicPartition(topic, number) for number in partitions])]
     answered = _answer(lambda: admin.list_consumer_group_offsets(group_, request_timeout=_SECONDS)[group])
     found = [place for place in answered if place.topic == topic and place.offset >= 0]
@@ -107,7 +107,7 @@ def _set(admin: Any, group: str, topic: str, moved: Sequence[Moved]) -> None:
 
 
 def _answer(question: Callable[[], Any]) -> list[TopicPartition]:
-    """The broker's answer about a group, once its coordinator is there. Raises KafkaException if it refuses."""
+    """The broker's answer about a group, once the coordinator is there. Raises KafkaException if the broker refuses."""
 
     def places() -> list[TopicPartition]:
         found: list[TopicPartition] = within(question(), _SECONDS).topic_partitions
@@ -146,7 +146,7 @@ class _Walk:
         return Moved(group, partition, offset, self._target(partition, offset, progress.anchors))
 
     def _target(self, partition: int, offset: int, anchors: Sequence[tuple[int, int]]) -> int:
-        """The offset of the first copy of a message from ``offset`` on; there is one."""
+        """The offset of the first copy of a message from ``offset`` on, which exists."""
         before = [anchor for anchor in anchors if anchor[0] <= offset]
         source, target = before[-1] if before else (self._start.get(partition, 0), 0)
         copies = self._copies(partition, target)

@@ -1,8 +1,8 @@
-"""Whether source and target are still the topics that a progress is of.
+"""Checks that source and target are still the topics of a progress.
 
 A topic that was deleted and created again has the same name. Brokers give each topic an id of its own (KoP does not);
-and the progress of each partition keeps the last message that was read and the last copy. Whatever of these is still
-there has to be the same.
+and the progress of each partition has the last message that was read and the last copy. The ids have to be the same,
+and so do these two messages, unless they have been deleted.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ def require_known(
 ) -> None:
     """Check that source and target are the topics of this progress.
 
-    A message that its broker has deleted meanwhile, by retention or compaction, says nothing.
+    A message that its broker has deleted meanwhile, by retention or compaction, is not checked.
 
     Args:
         route: the migration.
         known: the progress by partition.
-        roles: which of both topics to look at.
+        roles: the topics to check.
         settle: seconds to wait for the last copies, which can be read a moment after they were committed.
 
     Raises:
-        ChangedTopicError: a topic is missing, or another one.
+        ChangedTopicError: a topic is missing, or has been replaced.
         BrokerUnavailableError: a broker does not answer.
         BrokerRefusedError, KafkaException: a broker refuses.
     """
@@ -69,14 +69,14 @@ class _Side:
         self._cluster = Cluster(side.kafka, self._topic)
 
     def id(self) -> str | None:
-        """The topic's id; None if its broker has none. Raises ChangedTopicError if it does not exist."""
+        """The topic's id; None if its broker has no ids. Raises ChangedTopicError if the topic does not exist."""
         there, found = self._cluster.id_of(self._topic)
         if not there:
             raise self._changed("it does not exist any more")
         return found
 
     def require(self, kept: Mapping[int, Kept], ids: Iterable[str | None], settle: float) -> None:
-        """Raises ChangedTopicError if the topic is another one than that of these messages and ids."""
+        """Raises ChangedTopicError if these messages and ids are not the topic's."""
         now = self.id()
         others = {each for each in ids if None not in (each, now)} - {now}
         if others:
@@ -95,7 +95,7 @@ class _Side:
         raise self._changed(f"partition {number} has another message at offset {kept.offset}")
 
     def _settled(self, kept: Mapping[int, Kept], settle: float) -> Mapping[int, tuple[int, int]]:
-        """The topic's offsets, once they reach behind the messages that were kept."""
+        """The topic's offsets, once they include the kept messages."""
         until = time.monotonic() + settle
         while True:
             there = bounds(self._kafka, self._topic)
@@ -113,7 +113,7 @@ class _Side:
 
 
 def changed(route: Route, role: Role, reason: str) -> ChangedTopicError:
-    """The error for a topic that is not the one that the copy was begun with."""
+    """The error for a topic that has been deleted or replaced since the copy began."""
     left = f"{route.target}, {route.target}.migration-state and {route.target}.dead-letters"
     new = "copy to a new target; or, " if role == "source" else ""
     return ChangedTopicError(
@@ -134,13 +134,13 @@ def _first(kafka: Mapping[str, Any], topic: str, starts: Mapping[int, int]) -> d
 
 
 class SameTopics:
-    """Source and target of a run, which must not become other ones while it runs.
+    """Source and target of a run, which must not be replaced during the run.
 
     Args:
         route: the migration; both topics exist.
 
     Raises:
-        ChangedTopicError: one does not exist.
+        ChangedTopicError: a topic does not exist.
         BrokerUnavailableError, BrokerRefusedError: a broker does not answer, or refuses.
     """
 
@@ -151,7 +151,7 @@ class SameTopics:
         self.ids = source, target
 
     def require(self, known: Mapping[int, Progress]) -> None:
-        """Check that they are still the same; ``known`` is what was committed last. Raises as the class does."""
+        """Check that both topics are the same as before; ``known`` is the last progress. Raises as the class does."""
         newest = sorted(known.items(), key=lambda entry: entry[1].copied + entry[1].bad)[-1:]
         for role, side, before in zip(ROLES, self._sides, self.ids, strict=True):
             now = side.id()

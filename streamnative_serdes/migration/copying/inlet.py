@@ -1,4 +1,4 @@
-"""The inlet of a copy: committed messages of the source, in chunks, from one offset of each partition on."""
+"""The inlet of a copy: committed messages of the source, in chunks, from a given offset of each partition on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Inlet:
 
     Raises:
         ConfigError: the client refuses its options.
-        SerdesError: there is no such topic.
+        SerdesError: the topic does not exist.
         BrokerUnavailableError: no broker answers.
         KafkaException: the broker refuses.
     """
@@ -46,7 +46,7 @@ class Inlet:
             raise
 
     def start(self, places: Mapping[int, int]) -> None:
-        """Begin with these offsets; partitions that are not named begin with their first one.
+        """Begin with these offsets; other partitions begin with their first offset.
 
         Raises:
             SerdesError: messages from there on have been deleted.
@@ -56,7 +56,7 @@ class Inlet:
         self._reader: RangeReader = self._consumer.reader(ranges, beyond=True)
 
     def beginnings(self, places: Mapping[int, int]) -> dict[int, int]:
-        """Where to begin in each partition: as in ``places``, or with its first message. Raises as :meth:`start`."""
+        """The offset to begin with in each partition: from ``places``, or the first offset. Raises as :meth:`start`."""
         found = {}
         for partition, (low, high) in self.bounds.items():
             place = places.get(partition, low)
@@ -71,14 +71,14 @@ class Inlet:
 
     @property
     def at_end(self) -> bool:
-        """Whether everything up to the end that was there at the start has been read."""
+        """Whether all messages up to the end at the start have been read."""
         return not self._reader.left
 
     def chunk(self) -> list[Message]:
         """The next messages, if any come within 0.2 s. Call :meth:`passed` when they have been copied.
 
         Raises:
-            BrokerUnavailableError: there are messages left, and none has come for a minute.
+            BrokerUnavailableError: messages are left, but no message has come for a minute.
             OffsetsGoneError: messages were deleted before they were read.
             KafkaException: the broker refuses.
         """
@@ -95,18 +95,18 @@ class Inlet:
         self.next[partition] = max(self.next[partition], end)
 
     def lag(self) -> int:
-        """How many offsets are left up to the present end; it is known from the last fetches."""
+        """The number of offsets left up to the present end, which is known from the last fetches."""
         ends = 0
         for partition, place in self.next.items():
             ends += max(0, max(self._consumer.fetched_end(partition), self.bounds[partition][1]) - place)
         return ends
 
     def require_same_partitions(self) -> None:
-        """Look every 30 seconds whether the source has the partitions that it had at the start.
+        """Check every 30 seconds that the source has the same partitions as at the start.
 
         Raises:
-            SerdesError: it has others now.
-            KafkaException: it does not exist any more, or the broker refuses.
+            SerdesError: the source has other partitions now.
+            KafkaException: the source does not exist any more, or the broker refuses.
             BrokerUnavailableError: no broker answers.
         """
         if time.monotonic() - self._looked < _LOOK_SECONDS:

@@ -1,4 +1,4 @@
-"""The schemas of the source: what a name in a message stands for, looked up once in the source's registry."""
+"""The schemas of the source by their names in messages, each looked up once in the source's registry."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ class NamedSchemas:
         """Whether the registry has this schema.
 
         Raises:
-            SchemaError: it is not an Avro schema.
+            SchemaError: the schema is not an Avro schema.
             SchemaRegistryError: the registry refuses.
         """
         return self._schema(name) is not None
 
     def is_bytes(self, name: Name) -> bool:
-        """Whether the root of this schema is ``bytes``. One that is not Avro has no such root.
+        """Whether the root of this schema is ``bytes``; False for a schema that is not Avro.
 
         Raises:
-            BadMessageError: the registry does not have it.
+            BadMessageError: the registry does not have the schema.
             SchemaRegistryError: the registry refuses.
         """
         found = self._bytes.get(name)
@@ -76,8 +76,8 @@ class NamedSchemas:
         """A codec of this schema.
 
         Raises:
-            SchemaNotFoundError: the registry does not have it.
-            SchemaError: it is not an Avro schema.
+            SchemaNotFoundError: the registry does not have the schema.
+            SchemaError: the schema is not an Avro schema.
             SchemaRegistryError: the registry refuses.
         """
         codec = self._codecs.get(name)

@@ -1,4 +1,4 @@
-"""The outlet of a copy: a producer with transactions, or without them where the target's broker has none."""
+"""The outlet of a copy: a producer with transactions, or without, if the target's broker has no transactions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PRODUCER: Final[Mapping[str, Any]] = {
 
 
 class TransactionAbortedError(SerdesError):
-    """The broker aborted a transaction; what is in it is not in the target, and copying can go on from before it."""
+    """The broker aborted a transaction; its messages are not in the target, and copying can continue before them."""
 
 
 class NoTransactionsError(SerdesError):
@@ -51,8 +51,8 @@ class Outlet:
     Args:
         kafka: options of the Kafka client of the target's side.
         topic: the target.
-        transactions: send all between two commits in one transaction. Any other process that does the same for this
-            target is fenced.
+        transactions: send all messages between two commits in one transaction. Any other process that does the same for
+            this target is fenced.
         largest: the size of the largest message that the target takes, in bytes.
 
     Raises:
@@ -92,8 +92,8 @@ class Outlet:
         Raises:
             TransactionAbortedError: the broker aborted the transaction.
             SerdesError: a copy is too large for the target.
-            BrokerUnavailableError: nothing is confirmed any more.
-            KafkaException: it refuses.
+            BrokerUnavailableError: the broker does not confirm messages any more.
+            KafkaException: the broker refuses.
         """
         produce, topic, everything = self._sender.client.produce, self._topic, not self.transactions
         with self._explained():
@@ -138,12 +138,12 @@ class Outlet:
             self._open = True
 
     def serve(self) -> None:
-        """Take note of what was delivered so far. Raises as :meth:`send` does."""
+        """Take note of the messages delivered so far. Raises as :meth:`send` does."""
         with self._explained():
             self._sender.serve()
 
     def flush(self) -> Mapping[int, Message]:
-        """Wait until everything is delivered; returns each partition's last marked message, with its place.
+        """Wait until all messages are delivered; returns each partition's last marked message, with its place.
 
         Raises:
             TransactionAbortedError: a message was not delivered, in a transaction.
@@ -182,7 +182,7 @@ class Outlet:
             raise
 
     def close(self) -> None:
-        """Abort what was not committed, and close."""
+        """Abort an open transaction, and close."""
         if self._open:
             self._open = False
             try:
@@ -193,7 +193,7 @@ class Outlet:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Raise the client's errors as what they mean here."""
+        """Raise the client's errors as errors of ours."""
         try:
             with kafka_errors(self._failure):
                 yield
@@ -225,7 +225,7 @@ def no_transactions(topic: str, reason: str) -> NoTransactionsError:
 
 
 def _letter_too_large(topic: str | None, value: bytes | None) -> SerdesError:
-    """Sending it again would not help, unlike after other faults."""
+    """The error for a dead letter that is too large; unlike other faults, sending it again would not help."""
     return SerdesError(
         f"a dead letter is too large: its value has {len(value or b'')} bytes",
         topic=topic,

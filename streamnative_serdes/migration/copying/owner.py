@@ -1,7 +1,7 @@
-"""The process that copies to a target: the last one that said so in the progress topic.
+"""The owner of a target: the last process that has claimed the target in the progress topic.
 
-Each process says at its start that it copies now, and ends when another one says so later. With transactions, the
-broker fences it too, so that nothing of it is committed any more; but a process without messages would not notice.
+Each process writes a claim at its start, and ends when another process writes a later claim. With transactions, the
+broker fences the earlier process too, so it commits no messages any more; but without messages it would not notice.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MOST: Final = 500  # messages
 
 
 def another_process(topic: str) -> SerdesError:
-    """The error of the process that has to end."""
+    """The error of a process that has to end, since another process copies now."""
     return SerdesError(
         f"another process copies to topic {topic} now",
         hint="only one process may copy to a topic: let that one go on, or stop it and run this again",
@@ -27,13 +27,13 @@ def another_process(topic: str) -> SerdesError:
 
 
 class Owner:
-    """Says that this process copies, and notices when another one says so.
+    """Claims the target for this process, and notices a later claim.
 
     Args:
         kafka: options of the Kafka client of the target's side.
         target: the target topic.
         topic: the progress topic, which exists.
-        send: sends key and value to it, and waits until they are delivered.
+        send: sends key and value to the progress topic, and waits until they are delivered.
 
     Raises:
         BrokerUnavailableError: no broker answers.
@@ -54,11 +54,11 @@ class Owner:
             raise
 
     def require(self) -> None:
-        """Check that no other process has said that it copies since this one did.
+        """Check that no other process has claimed the target since.
 
         Raises:
-            SerdesError: one has.
-            KafkaException: the broker refuses to tell, or the topic is not there any more.
+            SerdesError: another process has.
+            KafkaException: the broker refuses to tell, or the progress topic does not exist any more.
         """
         for message in self._reader.take(_MOST, 0.0):
             run = self._topic.parsed(message)[1].get("run")

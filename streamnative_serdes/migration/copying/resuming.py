@@ -1,4 +1,4 @@
-"""Where to go on: the progress that was committed, and without transactions what is in the target behind it."""
+"""The places to continue at: the committed progress and, without transactions, the messages in the target behind it."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ Places: TypeAlias = dict[int, int]  # partition -> offset
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """How a topic is copied.
+    """The options of a copy.
 
     Args:
         rules: for the parts of messages.
         transactions: exactly once, with transactions; otherwise copies carry their place in a header.
-        follow: go on at the end of the source, until told to stop.
+        follow: continue at the end of the source, until told to stop.
         dead_letters: the file for messages that cannot be copied; None for the topic TARGET.dead-letters.
         start: offsets of the source to begin with, by partition, if nothing was copied before; the first by default.
         create: create the target if it is missing.
@@ -54,7 +54,7 @@ class Wishes:
 
 
 def require_same_mode(target: str, known: Mapping[int, Progress], wishes: Wishes) -> None:
-    """Raises ConfigError if the copy was begun with transactions and is to go on without, or the other way round."""
+    """Raises ConfigError if the copy was begun with transactions and is to continue without, or the other way round."""
     if any(progress.places == wishes.transactions for progress in known.values()):
         begun = "without" if wishes.transactions else "with"
         hint = f"go on with --transactions {'off' if wishes.transactions else 'on'}"
@@ -64,16 +64,16 @@ def require_same_mode(target: str, known: Mapping[int, Progress], wishes: Wishes
 def find_places(
     route: Route, source: str, known: Mapping[int, Progress], wishes: Wishes
 ) -> tuple[Places, Mapping[int, Collection[int]]]:
-    """The source's offsets to go on with, and those whose dead letters are there already, by partition.
+    """The source's offsets to continue with, and the offsets that have dead letters already, by partition.
 
     Args:
         route: the migration.
-        source: what tells the source from others: topic and cluster.
-        known: the progress that was committed.
-        wishes: how the topic is to be copied.
+        source: topic and cluster, which identify the source.
+        known: the committed progress.
+        wishes: the options of the copy.
 
     Raises:
-        ConfigError: the copy was begun with transactions and is to go on without, or the other way round.
+        ConfigError: the copy was begun with transactions and is to continue without, or the other way round.
         FileError: a file of dead letters cannot be read, or is damaged or of another source.
     """
     require_same_mode(route.target, known, wishes)
@@ -84,7 +84,7 @@ def find_places(
 def _by_what_is_there(
     route: Route, source: str, known: Mapping[int, Progress], wishes: Wishes
 ) -> tuple[Places, Mapping[int, Collection[int]]]:
-    """As find_places, by the copies and dead letters of a process that ended before it committed them."""
+    """As find_places, from the copies and dead letters that a process has sent without committing its progress."""
     places, kafka = {partition: progress.next for partition, progress in known.items()}, route.writing.kafka
     begins = {number: places.get(number, wishes.start.get(number, 0)) for number in _settled(kafka, route.target)}
     letters = _letters_there(route, source, known, wishes, begins)
@@ -99,15 +99,15 @@ def _by_what_is_there(
 
 
 def _next(copies: Iterable[int], begin: int, messages: Callable[[], Sequence[int]]) -> int:
-    """The first offset of the source from ``begin`` on whose message has no copy, or the one behind all copies.
+    """The first offset of the source from ``begin`` on whose message has no copy, or the offset behind all copies.
 
-    A producer sends batches that are in flight even after one before them was refused. So the copies are followed in
-    the order of the target: one that goes back to an earlier message was sent by a later process, or a later attempt.
+    A producer sends batches that are in flight even after an earlier batch was refused. So the copies are followed in
+    the order of the target: a copy of an earlier message was sent by a later process, or a later attempt.
 
     Args:
-        copies: the offsets that they are of.
-        begin: where copying began, or went on.
-        messages: gives the offsets that have to be copied; asked if there are offsets without a copy.
+        copies: the source's offsets of the copies.
+        begin: the offset where copying began or continued.
+        messages: returns the offsets that have to be copied; called if there are offsets without a copy.
     """
     place, there = begin, None
     for copy in copies:
@@ -147,7 +147,7 @@ def _letters_there(
 
 
 def _settled(kafka: Mapping[str, Any], topic: str) -> Iterable[int]:
-    """The topic's partitions, once no more messages arrive that a process that was killed has sent."""
+    """The topic's partitions, once no more messages of a killed process arrive."""
     before = bounds(kafka, topic)
     time.sleep(_SETTLED_SECONDS)
     while (now := bounds(kafka, topic)) != before:
@@ -159,7 +159,7 @@ def _settled(kafka: Mapping[str, Any], topic: str) -> Iterable[int]:
 def _named(
     kafka: Mapping[str, Any], topic: str, partition: int, offset_of: Callable[[Message], int | None], least: int
 ) -> list[int]:
-    """The offsets that the last messages of a partition name, in order: back to one before ``least``, if there is."""
+    """The source's offsets in a partition's last messages, in order: back to an offset before ``least``, if any."""
     low, end = bounds(kafka, topic).get(partition, (0, 0))
     start, window, found = end, _WINDOW, list[int]()
     while start > low and not any(offset < least for offset in found):
@@ -184,11 +184,11 @@ def _letter(source: str, message: Message) -> int | None:
 
 
 def behind_copies(route: Route) -> Places:
-    """The offsets behind the last copies in the source of a way back, by partition: where it begins.
+    """The offsets behind the last copies in the source of a way back, by partition: the way back begins there.
 
     Raises:
         ChangedTopicError: the source was deleted, or deleted and created again, since it got the copies.
-        SerdesError: nothing was copied to it.
+        SerdesError: no messages were copied to the source.
     """
     topic, forth = route.source, replace(route, direction="forward", source=route.target, target=route.source)
     known = ProgressTopic(forth.writing.kafka, topic, None).read()

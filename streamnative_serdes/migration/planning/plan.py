@@ -1,4 +1,4 @@
-"""The plan of a migration: both sides are looked at before the first message is copied."""
+"""The plan of a migration: checks of both sides before the first message is copied."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ SAMPLE: Final = 1_000  # messages per partition
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
-    """How a plan is made.
+    """The options of a plan.
 
     Args:
         sample: messages to read per partition; None for all.
-        probe: find out with a scratch topic what the target's broker alters; without it, what an earlier plan found
-            out is kept.
-        create: create the target if it is missing and nothing stands against it.
-        settings: of a new target, in addition to the source's; an empty value leaves one to the broker.
-        accept: names of problems that are fine, see ``problems.NAMES``.
+        probe: find out with a scratch topic how the target's broker alters messages; without it, the findings of an
+            earlier probe are kept.
+        create: create the target if it is missing and no problem blocks the migration.
+        settings: of a new target, in addition to the source's; an empty value leaves a setting to the broker.
+        accept: names of accepted problems, see ``problems.NAMES``.
         dry_run: change nothing: no scratch topic, no target, no state file.
     """
 
@@ -46,15 +46,15 @@ class PlanOptions:
 
 
 def plan(state: State, options: PlanOptions | None = None, progress: Progress | None = None) -> Findings:
-    """Look at both sides of a migration, and write what was found to the state file.
+    """Check both sides of a migration, and write the findings to the state file.
 
     Args:
         state: the migration; its findings are replaced.
-        options: how.
-        progress: is called with the offsets that were read, and with how many there are to read.
+        options: of the plan.
+        progress: is called with the number of offsets read, and the number of offsets to read.
 
     Returns:
-        What was found. If it is blocked, the target was not created.
+        The findings. If they are blocked, the target was not created.
 
     Raises:
         ConfigError: an option is not valid, or a name in ``accept``.
@@ -74,7 +74,7 @@ def plan(state: State, options: PlanOptions | None = None, progress: Progress | 
 
 
 def _look(state: State, options: PlanOptions, progress: Progress | None) -> tuple[Findings, Target]:
-    """The quick questions come first, so that a missing right shows before much is read."""
+    """Check both sides; the quick questions come first, so a missing right shows before many messages are read."""
     route = state.route
     source, cluster = source_of(route), writing_cluster(route)
     before = describe(route, cluster, source, None, options.settings, options.accept)

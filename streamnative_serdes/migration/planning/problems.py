@@ -1,4 +1,4 @@
-"""Problems: what stands against a migration, or has to be known before it, each with a name that can be accepted."""
+"""Problems of a migration, and facts to know before it, each with a name by which users accept it."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ class Problem:
     """One problem.
 
     Args:
-        name: one of ``NAMES``; it stays the same from release to release.
-        text: what was found, for people.
-        hint: what to do about it.
-        accepted: whether the user has said that it is fine.
+        name: one of ``NAMES``; stays the same from release to release.
+        text: the description, for people.
+        hint: the remedy.
+        accepted: whether the user has accepted the problem.
     """
 
     name: str
@@ -79,15 +79,15 @@ class Problem:
         return self.severity == "refused" or (self.severity == "question" and not self.accepted)
 
     def tree(self) -> dict[str, Any]:
-        """As JSON."""
+        """The problem as JSON."""
         return {**asdict(self), "severity": self.severity}
 
 
 class ProblemsError(SerdesError):
-    """The migration must not begin: something has to be mended or accepted first.
+    """The migration must not begin before some problems are mended or accepted.
 
     Args:
-        problems: all of them, also those that are accepted.
+        problems: all problems, also the accepted ones.
         topic: the target.
     """
 
@@ -106,10 +106,10 @@ class ProblemsError(SerdesError):
 
 
 def judged(problems: Iterable[Problem], accept: Collection[str]) -> list[Problem]:
-    """The problems, marked where they are accepted; the most severe ones first.
+    """The problems, with ``accepted`` set; the most severe problems first.
 
     Raises:
-        ConfigError: a name in ``accept`` is not one of a problem, or of one that cannot be accepted.
+        ConfigError: a name in ``accept`` does not belong to a problem, or the problem cannot be accepted.
     """
     for name in accept:
         if name not in NAMES:
@@ -122,7 +122,7 @@ def judged(problems: Iterable[Problem], accept: Collection[str]) -> list[Problem
 
 
 def require_none(problems: Collection[Problem], topic: str) -> None:
-    """Raises ProblemsError if one of them blocks."""
+    """Raises ProblemsError if a problem blocks the migration."""
     if any(problem.blocks for problem in problems):
         raise ProblemsError(problems, topic)
 

@@ -41,9 +41,9 @@ class Sample:
     Args:
         kafka: options of the Kafka client.
         topic: the topic.
-        partitions: how many it has.
-        count: messages per partition; None for all that are there now. Fewer are read where offsets have no message,
-            as after compaction.
+        partitions: the number of partitions.
+        count: messages per partition; None for all messages at present. Fewer are read if offsets have no message, as
+            after compaction.
         progress: is called after each batch.
 
     Raises:

@@ -27,11 +27,11 @@ class Target:
     """The target topic.
 
     Args:
-        topic: as it is; as it would be created if it does not exist.
+        topic: the existing topic, or the topic that would be created.
         source: the topic that is copied.
-        exists: whether it is there.
-        created: whether this call created it.
-        problems: all that was found, accepted or not.
+        exists: whether the topic exists.
+        created: whether this call created the topic.
+        problems: all problems, accepted or not.
     """
 
     topic: Topic
@@ -57,17 +57,17 @@ def ensure_target(
 
     Args:
         route: the migration.
-        findings: of ``migrate plan``; without them only settings are compared, not the messages. What was accepted
-            there is accepted here too.
-        create: create it if it is missing.
-        accept: names of problems that are fine, see ``problems.NAMES``.
-        settings: of a new topic, in addition to the source's; an empty value leaves one to the broker.
+        findings: of ``migrate plan``; without findings, only settings are compared, not the messages. Problems accepted
+            there are accepted here too.
+        create: create the topic if it is missing.
+        accept: names of accepted problems, see ``problems.NAMES``.
+        settings: of a new topic, in addition to the source's; an empty value leaves a setting to the broker.
         resuming: the target has copies of an earlier run, so it need not be empty.
         dry_run: create nothing; the answer describes the topic that would be created.
 
     Raises:
-        ProblemsError: something has to be mended or accepted first. Nothing was created, unless the broker has given
-            a new topic other settings than it was asked for; then the topic is there, and empty.
+        ProblemsError: a problem has to be mended or accepted first. No topic was created, unless the broker has given
+            a new topic other settings than requested; then the topic exists, and is empty.
         ConfigError: an option is not valid, or a name in ``accept``.
         BrokerUnavailableError: the brokers of a side do not answer.
         BrokerRefusedError: a broker refuses, the source does not exist, or the target does not and ``create`` is unset.
@@ -97,7 +97,7 @@ def source_of(route: Route) -> Topic:
     """The topic that is read.
 
     Raises:
-        BrokerRefusedError: it does not exist, or the broker refuses.
+        BrokerRefusedError: the topic does not exist, or the broker refuses.
         BrokerUnavailableError: no broker answers.
     """
     cluster = Cluster(route.reading.kafka, route.source, route.pulsar_registry)
@@ -134,7 +134,7 @@ def describe(
     settings: Mapping[str, str],
     accept: Collection[str],
 ) -> Target:
-    """The target as it is, or as it would be created, with its problems."""
+    """The existing target, or the target that would be created, with its problems."""
     growth = growth_of(route, findings)
     topic = cluster.topic(route.target)
     exists, problems = topic is not None, []
@@ -163,7 +163,7 @@ def growth_of(route: Route, findings: Mapping[str, Any] | None) -> int:
 def _planned(
     route: Route, cluster: Cluster, source: Topic, growth: int, settings: Mapping[str, str]
 ) -> tuple[Topic, list[str]]:
-    """The topic that would be created, with what it would inherit from its broker as far as that is known."""
+    """The topic that would be created, with the settings inherited from its broker, as far as known."""
     defaults, replicas = cluster.defaults(), min(source.replicas, cluster.brokers())
     if cluster.is_kop:  # it ignores them
         return Topic(route.target, source.partitions, replicas, defaults), sorted({**source.own, **settings})
@@ -177,7 +177,7 @@ def _not_copied(cluster: Cluster, names: Sequence[str]) -> str:
 
 
 def _retention_of_pulsar(route: Route, cluster: Cluster) -> Iterator[Problem]:
-    """Kafka's consumers are no subscriptions, so Pulsar may delete messages that they have not read."""
+    """The problem of Pulsar's retention: Kafka's consumers are not subscriptions, so unread messages may be deleted."""
     name = TopicName.parse(route.target, route.topic.tenant, route.topic.namespace)
     namespace = f"{name.tenant}/{name.namespace}"
     try:
@@ -196,7 +196,7 @@ def _retention_of_pulsar(route: Route, cluster: Cluster) -> Iterator[Problem]:
 
 
 def _one_topic(route: Route, source: Topic, target: Topic) -> Iterator[Problem]:
-    """KoP takes a topic's full name too."""
+    """The problem of source and target being one topic; KoP takes a topic's full name too."""
     of_one_cluster = source.cluster and (source.cluster, source.id) == (target.cluster, target.id)
     if of_one_cluster and route.has_one_name:
         yield Problem("same-topic", "source and target are one topic", "choose another target")

@@ -28,9 +28,9 @@ class Copied:
 
     Args:
         original: the schema.
-        number: its version in Pulsar's registry.
-        new: whether this run registered it, or would register it.
-        refusal: of a preview: why the topic's strategy refuses it.
+        number: the version in Pulsar's registry.
+        new: whether this run registered the schema, or would register it.
+        refusal: of a preview: why the topic's strategy refuses the schema.
     """
 
     original: Original
@@ -50,7 +50,7 @@ class SchemaCopy:
 
     @property
     def missing(self) -> list[Original]:
-        """Those that the topic does not have."""
+        """The schemas to copy that the topic does not have."""
         there = {key_of(info) for info in self.there}
         return [one for one in self.originals.schemas if key(one.text) not in there]
 
@@ -61,7 +61,7 @@ class SchemaCopy:
         return strategy_in_force(self.target, self.state.route.topic, text)
 
     def refuse_others(self, *, add: bool) -> None:
-        """Raises SchemaError if something is to be copied, and the topic has other schemas."""
+        """Raises SchemaError if there are schemas to copy, and the topic has other schemas."""
         if all(name in self.state.mapping for one in self.originals.schemas for name in one.names):
             return  # producers may have registered more since
         copied, texts = set(self.state.mapping.values()), {key(one.text) for one in self.originals.schemas}
@@ -91,7 +91,7 @@ class SchemaCopy:
                     )
 
     def back_up(self) -> str | None:
-        """Save what the topic holds, if it was not copied by this migration; the name is in the state file."""
+        """Save the topic's schemas, if not copied by this migration; the name of the backup is in the state file."""
         if set(self.state.mapping.values()).issuperset(info.version for info in self.there):
             return None
         topic = self.state.route.topic
@@ -102,7 +102,7 @@ class SchemaCopy:
         return str(path)
 
     def register(self) -> Iterator[Copied]:
-        """Register all that are not in the mapping yet, and save it after each."""
+        """Register all schemas that are not in the mapping yet, and save the mapping after each."""
         mapping, known = self.state.mapping, {info.version for info in self.there}
         for one in self.originals.schemas:
             if not all(name in mapping for name in one.names):
@@ -123,14 +123,14 @@ class SchemaCopy:
             raise
 
     def rehearse(self, strategy: str) -> Iterator[Copied]:
-        """As :meth:`register`, but in this process alone."""
+        """As :meth:`register`, but only in this process, without the registry."""
         rehearsal = Rehearsal(strategy, self.there)
         for one in self.originals.schemas:
             found = rehearsal.register(one.text)
             yield Copied(one, found.number, found.new, found.refusal)
 
     def out_of_order(self, schemas: Sequence[Copied]) -> int | None:
-        """The version of the subject's latest schema, if it is not the topic's latest."""
+        """The version of the subject's latest schema, if this version is not the topic's latest."""
         number = next((one.number for one in schemas if self.originals.latest in one.original.names), None)
         numbers = [*(one.number for one in schemas), *(info.version for info in self.there)]
         return number if number is not None and number < max(numbers) else None
@@ -138,7 +138,7 @@ class SchemaCopy:
 
 @contextmanager
 def schema_copy(state: State, ids: Sequence[int], *, add: bool) -> Iterator[SchemaCopy]:
-    """Look at both sides, and refuse what cannot be copied; changes nothing."""
+    """Read both sides, and refuse schemas that cannot be copied; changes nothing."""
     route = state.route
     found = found_names(state.findings)
     with route.confluent_registry() as source, route.pulsar_registry() as target:

@@ -1,4 +1,4 @@
-"""Avro data in one form: two data of one schema are the same value if their canonical bytes are equal.
+"""The canonical form of Avro data: two data of a schema are the same value if their canonical bytes are equal.
 
 Avro has several encodings for some values: arrays and maps in any number of blocks, maps in any order, numbers with
 more bytes than they need. A codec decodes and encodes each datum again by a schema that keeps all else apart: the
@@ -42,7 +42,7 @@ class CanonicalForm:
     Args:
         schema: the schema.
 
-    ``fingerprint`` is equal for schemas that Pulsar's registry takes for the same: ``doc`` does not count.
+    ``fingerprint`` is equal for schemas that Pulsar's registry treats as the same: ``doc`` does not count.
     """
 
     def __init__(self, schema: Schema) -> None:
@@ -61,7 +61,7 @@ class CanonicalForm:
         """The canonical bytes of ``datum``.
 
         Raises:
-            DecodeError: it is not exactly one datum of the schema.
+            DecodeError: the bytes are not exactly one datum of the schema.
         """
         if self.schema.unsized:
             return _BYTES.encode(datum)
@@ -75,7 +75,7 @@ class CanonicalForm:
 
     @cached_property
     def check(self) -> Callable[[bytes], object]:
-        """Decodes a datum as consumers do, logical types included. It raises DecodeError."""
+        """A function that decodes a datum as consumers do, logical types included. The function raises DecodeError."""
         return Codec(self.schema).decode
 
     @cached_property
@@ -88,7 +88,7 @@ class CanonicalForm:
 
 
 def fingerprint(schema: Schema) -> bytes:
-    """16 bytes that are equal for schemas that Pulsar's registry takes for the same.
+    """16 bytes that are equal for schemas that Pulsar's registry treats as the same.
 
     Raises:
         SchemaError: the schema is nested too deeply.

@@ -1,4 +1,4 @@
-"""Differences between source and target: which message, which part, and both values, shortened around the place."""
+"""Differences between source and target: the message, the part, and both values, shortened around the place."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Difference:
     Args:
         partition: of both topics.
         source_offset: of the message in the source; None for a message that only the target has.
-        target_offset: of its copy in the target; None if there is none.
-        part: what is different: ``key``, ``headers``, ``timestamp``, ``schema``, ``value``, ``order``, several of them,
-            ``missing``, ``unexpected``, ``copied twice`` or ``dead letter``.
-        expected: what the copy has to be, shortened.
-        got: what it is, shortened.
+        target_offset: of the copy in the target; None if there is no copy.
+        part: the different part: ``key``, ``headers``, ``timestamp``, ``schema``, ``value``, ``order``, several of
+            these, ``missing``, ``unexpected``, ``copied twice`` or ``dead letter``.
+        expected: the expected copy, shortened.
+        got: the copy found, shortened.
     """
 
     partition: int
@@ -42,7 +42,7 @@ class Differences:
 
     Args:
         most: how many to keep.
-        describe: what a side's message calls its schema, and its value for people; first the source's, then the
+        describe: functions that return a message's schema and value, for people; the source's first, then the
             target's.
     """
 
@@ -54,12 +54,12 @@ class Differences:
         self.first: list[Difference] = []
 
     def add(self, difference: Difference) -> None:
-        """Keep a difference, unless there are enough."""
+        """Keep a difference, unless enough are kept already."""
         if len(self.first) < self.most:
             self.first.append(difference)
 
     def of_pair(self, left: Item, right: Item) -> Difference:
-        """How a message of the target differs from what it has to be."""
+        """The difference between a message of the target and the expected copy."""
         parts = {}
         for name, one, other in zip(Content._fields[:3], left.content, right.content, strict=False):
             if one != other:
@@ -77,23 +77,23 @@ class Differences:
         return self._difference(left, right, ", ".join(names), expected, got)
 
     def of_order(self, left: Item, right: Item) -> Difference:
-        """The copy is there, but in another place."""
+        """The difference that a copy is in another place."""
         return self._difference(
             left, right, "order", "the order of the source", f"its copy is at offset {right.offset}"
         )
 
     def missing(self, left: Item) -> Difference:
-        """A message has no copy."""
+        """The difference that a message has no copy."""
         return self._difference(left, None, "missing", self._message(left, 0), "no copy")
 
     def unexpected(self, right: Item, original: Item | None) -> Difference:
-        """A message of the target is no copy, or the second one of a message."""
+        """The difference that a message of the target is not a copy, or is a second copy."""
         part = "unexpected" if original is None else "copied twice"
         expected = "no message" if original is None else "one copy"
         return self._difference(original, right, part, expected, self._message(right, 1))
 
     def dead_letter(self, offset: int, expected: str, got: str) -> Difference:
-        """A dead letter is not what it has to be."""
+        """The difference between a dead letter and the expected one."""
         return Difference(self.partition, offset, None, "dead letter", expected, got)
 
     def _difference(self, left: Item | None, right: Item | None, part: str, expected: str, got: str) -> Difference:

@@ -1,4 +1,4 @@
-"""The check of dead letters: exactly the source's messages that cannot be copied, as they are."""
+"""The check of dead letters: they have to be exactly the source's messages that cannot be copied, unchanged."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class LetterCheck:
     """Knows the dead letters of a copy, by their place in the source.
 
     Args:
-        letters: all of them.
+        letters: all dead letters.
 
-    ``repeated`` is how many are there again, with the same content or another.
+    ``repeated`` is the number of repeated letters, with the same content or another.
 
     Raises:
-        SerdesError: there are too many for the memory.
+        SerdesError: there are too many letters for the memory.
     """
 
     def __init__(self, letters: Iterable[DeadLetter]) -> None:
@@ -46,7 +46,7 @@ class LetterCheck:
                 )
 
     def take(self, message: Message) -> tuple[str, str] | None:
-        """Check the dead letter of a message that cannot be copied, and what is wrong with it: expected and got."""
+        """Check the dead letter of a message that cannot be copied; returns expected and got if they differ."""
         own = DeadLetter.of(message, "")
         found = self._known.get(own.partition, {}).pop(own.offset, None)
         if found is None:
@@ -59,7 +59,7 @@ class LetterCheck:
         return None
 
     def left(self, partition: int, begin: int, end: int) -> list[int]:
-        """The source's offsets in this range that have a dead letter, and were not taken."""
+        """The source's offsets in this range whose dead letters were not taken."""
         return sorted(offset for offset in self._known.get(partition, {}) if begin <= offset < end)
 
 
@@ -67,7 +67,7 @@ def letters_in_topic(kafka: Mapping[str, Any], topic: str, source: str) -> Itera
     """Yield the dead letters of a source in a topic.
 
     Raises:
-        SerdesError: there is no such topic.
+        SerdesError: the topic does not exist.
         BrokerUnavailableError: no broker answers.
         KafkaException: the broker refuses.
     """
@@ -86,10 +86,10 @@ def letters_in_file(path: Path, source: str) -> Iterator[DeadLetter]:
 
     Args:
         path: the file.
-        source: what tells the source from others.
+        source: topic and cluster, which identify the source.
 
     Raises:
-        FileError: there is no such file, or it is damaged or of another source.
+        FileError: the file does not exist, is damaged, or is of another source.
     """
     if not path.exists():
         raise FileError(f"{path} does not exist", hint="--dead-letters names the file that migrate topic wrote")

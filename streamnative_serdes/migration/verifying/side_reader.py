@@ -23,7 +23,7 @@ class DeletedMessagesError(SerdesError):
     """The broker deleted messages while they were to be read.
 
     Args:
-        partition: its number.
+        partition: the number of the partition.
         wanted: the offset that was to be read.
     """
 
@@ -43,12 +43,12 @@ class SideReader:
         kafka: options of the Kafka client.
         topic: the topic.
 
-    ``bounds`` are the first offset and that behind the last committed message of each partition, as of now: what comes
-    later is not read.
+    ``bounds`` are the first offset of each partition and the offset behind its last committed message, as of now. Later
+    messages are not read.
 
     Raises:
         ConfigError: the client refuses its options.
-        MissingTopicError: there is no such topic.
+        MissingTopicError: the topic does not exist.
         BrokerUnavailableError: no broker answers.
         KafkaException: the broker refuses.
     """
@@ -64,7 +64,7 @@ class SideReader:
             raise
 
     def look(self) -> None:
-        """Set ``bounds``, again if they are known. Raises as the class does."""
+        """Set ``bounds``, or update them. Raises as the class does."""
         self.bounds = self._consumer.bounds()
         if not self.bounds:
             hint = "check the name; if the topic is there, ask for the right to describe and to read it"
@@ -81,9 +81,9 @@ class SideReader:
         """Yield the messages of a partition; only one such iteration at a time is possible.
 
         Args:
-            partition: its number.
+            partition: the number of the partition.
             place: the offset to begin with.
-            end: the offset to end before; that behind the last message by default.
+            end: the offset to end before; by default, the offset behind the last message.
             chunk: how many messages to ask the client for; fewer come sooner.
 
         Raises:
