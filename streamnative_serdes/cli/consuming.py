@@ -1,4 +1,4 @@
-"""Consuming for ``decode``: the messages of a topic from a place on, up to its present end or for as long as wanted."""
+"""Consuming for ``decode``: the messages of a topic from a place on, up to the present end or until stopped."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Kind: TypeAlias = Literal["beginning", "end", "offset", "last", "time"]
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where to begin in each partition; ``number`` is an offset, how many of the last messages, or milliseconds."""
+    """The place to begin at in each partition; ``number`` is an offset, a number of last messages, or milliseconds."""
 
     kind: Kind = "beginning"
     number: int = 0
@@ -34,7 +34,7 @@ class Start:
         """``beginning``, ``end``, an offset, ``-N`` for the last N messages, or an ISO 8601 time.
 
         Raises:
-            ValueError: it is something else.
+            ValueError: the text is something else.
         """
         if text in ("beginning", "end"):
             return cls("beginning" if text == "beginning" else "end")
@@ -51,7 +51,7 @@ class Start:
 def consumed(
     kafka: Mapping[str, Any], topic: str, start: Start, partitions: Sequence[int] = (), *, follow: bool = False
 ) -> Generator[Message, None, None]:
-    """Yield messages of a topic: each partition's in order, and up to the ends of now unless ``follow`` is set.
+    """Yield the messages of a topic, in order within each partition, up to the present ends unless ``follow`` is set.
 
     Raises:
         FailureError: the topic, a partition or an offset does not exist.
@@ -70,11 +70,11 @@ def consumed(
 def reach_end(kafka: Mapping[str, Any], topic: str) -> int:
     """Fetch the end of the first partition, which needs the right to consume; returns the topic's offsets.
 
-    In an empty partition of a broker that sends no ends, as KoP, what is not refused at once is permitted.
+    In an empty partition of a broker that sends no ends, such as KoP, a fetch that is not refused at once is permitted.
 
     Raises:
         KafkaException: the broker refuses.
-        BrokerUnavailableError: it does not answer.
+        BrokerUnavailableError: the broker does not answer.
     """
     with TopicConsumer(kafka, topic, _PATIENCE, committed=False) as consumer:
         bounds = consumer.bounds(_chosen(consumer, topic, (), Start()))

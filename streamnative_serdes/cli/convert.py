@@ -155,7 +155,7 @@ def _of_file(file: BinaryIO, form: str, most: int) -> Iterator[Item]:
 
 
 def _opened(stack: ExitStack, path: Path | None) -> BinaryIO | None:
-    """A new file; one that exists is not overwritten: it may be the input."""
+    """A new file; an existing file is not overwritten, since it may be the input."""
     if path is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""The command ``schemas diff``: two schemas, what differs, and which of them reads data of the other."""
+"""The command ``schemas diff``: two schemas, their differences, and whether each reads data of the other."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LATEST: Final = "latest"
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One of the two schemas; ``schema`` is None if it is not Avro, ``kind`` is None for a file."""
+    """One of the two schemas; ``schema`` is None if not Avro, ``kind`` is None for a file."""
 
     name: str
     text: str
@@ -35,7 +35,7 @@ class _Side:
     kind: str | None = None
 
     def same_as(self, other: _Side) -> bool:
-        """Whether Pulsar takes both for the same schema, as far as can be told here."""
+        """Whether Pulsar treats both as the same schema, as far as known here."""
         if None not in (self.kind, other.kind) and self.kind != other.kind:
             return False
         if self.schema is None or other.schema is None:
@@ -82,7 +82,7 @@ def _chosen(there: Sequence[SchemaInfo], topic: str, which: str) -> _Side:
     """A version, or the schema in a file.
 
     Raises:
-        SchemaNotFoundError: the topic does not have it.
+        SchemaNotFoundError: the topic does not have the version.
         SchemaError: the file cannot be read.
     """
     if which == _LATEST and there:
@@ -119,7 +119,7 @@ def _parsed(text: str) -> Schema | None:
 
 
 def _reads(writer: _Side, reader: _Side) -> bool | None:
-    """Whether all data of one can be read by the other, as Java's Avro says; None if one is not Avro."""
+    """Whether the reader can read all data of the writer, by the rules of Java's Avro; None if one is not Avro."""
     if writer.schema is None or reader.schema is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""The commands ``schemas backup``, ``delete`` and ``restore``: what is deleted can be restored as it was."""
+"""The commands ``schemas backup``, ``delete`` and ``restore``: deleted schemas can be restored unchanged."""
 
 from __future__ import annotations
 
@@ -124,10 +124,10 @@ def restore(connection: Connection, file: Path, topic: str | None, other_registr
 
 
 def _restore_all(works: Sequence[Restoration]) -> None:
-    """Restore all of them or none.
+    """Restore all topics or none.
 
     Raises:
-        FailureError: one of them is impossible; it says whether the others are as before.
+        FailureError: a topic cannot be restored; the text says whether the others are as before.
     """
     begun: list[Restoration] = []
     try:
@@ -159,7 +159,7 @@ def _undo_all(begun: Sequence[Restoration]) -> list[str]:
 
 
 def _tell(connection: Connection, saved: Sequence[Saved]) -> None:
-    """The topics and versions that a command is about, for people."""
+    """Print the topics and versions that a command is about, for people."""
     for one in () if connection.json else saved:
         say(f"{one.topic}: {one.numbers} ({', '.join(sorted({info.type for info in one.schemas}))})")
 

@@ -1,7 +1,7 @@
-"""Output: JSON for programs, tables and colours for people; nothing in it controls the terminal.
+"""Output: JSON for programs, tables and colours for people, without characters that control the terminal.
 
-Names, schemas and messages come from others, and may contain control characters: a terminal would obey them, and
-characters for right-to-left text can make text look like other text. They are shown as escapes.
+Names, schemas and messages come from others, and may contain control characters, which a terminal would obey, and
+characters for right-to-left text, which can make text look like other text. All of these are shown as escapes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PLAIN_WIDTH: Final = 4_000  # characters in a line of a table that is not for a
 
 
 def visible(text: str, *, lines: bool = False) -> str:
-    r"""``text`` with escapes such as ``\x1b`` for what would control the terminal; with ``lines``, these are kept."""
+    r"""``text`` with escapes such as ``\x1b`` for control characters; with ``lines``, line breaks and tabs are kept."""
     return _CONTROLS.sub(lambda found: found[0] if lines and found[0] in _KEPT else _escape(found[0], "\\x"), text)
 
 
@@ -38,10 +38,10 @@ def counted(number: int, noun: str) -> str:
 
 
 def json_text(value: Any, *, indent: int | None = None) -> str:
-    """``value`` as JSON, with escapes for what would control the terminal: it is equal JSON.
+    """``value`` as JSON, with escapes for control characters, which leave the JSON equal.
 
     Raises:
-        RecursionError: it is nested too deeply.
+        RecursionError: the value is nested too deeply.
     """
     text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
     # JSON itself escapes the first 32 characters in strings, so those that are left are line ends of the layout.
@@ -60,7 +60,7 @@ def _escape(char: str, short: str) -> str:
 def say(text: str = "", *, err: bool = False) -> None:
     """Print lines for people; control characters in them are shown as escapes.
 
-    With ``--json``, what goes to standard error is an object in a line of its own.
+    With ``--json``, text for standard error becomes an object in a line of its own.
     """
     context = click.get_current_context(silent=True)
     if err and context is not None and context.meta.get("json"):
@@ -70,7 +70,7 @@ def say(text: str = "", *, err: bool = False) -> None:
 
 
 def show_json(value: Any, *, indent: int | None = None) -> None:
-    """Print JSON, with colours on a terminal if it is indented."""
+    """Print JSON; indented JSON gets colours on a terminal."""
     text = json_text(value, indent=indent)
     if indent is not None and sys.stdout.isatty():
         Console(soft_wrap=True).print(JSONHighlighter()(text))
@@ -81,7 +81,7 @@ def show_json(value: Any, *, indent: int | None = None) -> None:
 
 
 def show_raw(text: str) -> None:
-    """Print text exactly as it is, as UTF-8; on a terminal with escapes for what would control it."""
+    """Print text unchanged, as UTF-8; on a terminal, with escapes for control characters."""
     if sys.stdout.isatty():
         say(text)
     else:
@@ -116,7 +116,7 @@ def show_table(headers: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> 
 
 
 def marked(good: bool | None, text: str) -> Text:
-    """A cell: green, red, or yellow if it is neither good nor bad."""
+    """A cell: green if good, red if bad, yellow if neither."""
     style = "yellow" if good is None else "green" if good else "red"
     return Text(visible(text), style=style)
 
@@ -126,6 +126,6 @@ def _is_unicode(stream: TextIO) -> bool:
 
 
 def _encodable(text: str, stream: TextIO) -> str:
-    """``text`` with escapes for what the encoding of ``stream`` does not have."""
+    """``text`` with escapes for characters that the encoding of ``stream`` does not have."""
     encoding = stream.encoding or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)

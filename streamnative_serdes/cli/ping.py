@@ -1,4 +1,4 @@
-"""The command ``ping``: whether registry and broker answer, what the credentials permit, and what to mend."""
+"""The command ``ping``: checks that registry and broker answer, and the rights of the credentials, with remedies."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _NO_TOPIC: Final = "streamnative-serdes-ping"  # a topic that should not exist, 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The outcome of one check; ``good`` is None if it cannot be known, or does not matter here."""
+    """The outcome of one check; ``good`` is None if the outcome cannot be known, or does not matter here."""
 
     check: str
     good: bool | None
@@ -82,7 +82,7 @@ def ping(connection: Connection, topic: str | None, purpose: str) -> None:
 
 
 def _results(connection: Connection, topic: str | None, purpose: str) -> list[Result]:
-    """Registry and broker are asked at the same time. What is logged meanwhile is in their errors too."""
+    """The results of all checks. Both servers are asked at the same time, without logging: errors say the same."""
     with _unlogged(), ThreadPoolExecutor(2) as pool:
         registry, broker = pool.map(lambda look: list(look(connection, topic, purpose)), (_registry, _broker))
         return [*registry, *broker]
@@ -108,7 +108,7 @@ def _row(result: Result) -> tuple[Any, ...]:
 
 
 def _tried(check: str, needed: bool, attempt: Callable[[], str]) -> Result:
-    """The result of an attempt, which says what it found; without need for it, a refusal is no failure."""
+    """The result of an attempt, with its text; if the right is not ``needed``, a refusal is not a failure."""
     begun = time.monotonic()
     try:
         found, good, hint = attempt(), True, None
@@ -165,7 +165,7 @@ def _read(client_: SchemaRegistryClient, topic: str, found: list[SchemaInfo]) ->
 
 
 def _namespace(client_: SchemaRegistryClient, namespace: str) -> Result:
-    """Pulsar says "Schema not found" in a namespace that does not exist too, so it is looked at on its own."""
+    """The check that a namespace exists: Pulsar says "Schema not found" also in a namespace that does not exist."""
     check = f"registry: namespace {namespace}"
     try:
         count = len(client_.topics(namespace))
@@ -224,7 +224,7 @@ def _brokers(kafka: dict[str, Any], topic: str | None) -> str:
 
 
 def _consume(kafka: dict[str, Any], topic: str) -> str:
-    """Read up to the end from the end on, which needs the right to fetch.
+    """Read from the topic's end up to the end, which needs the right to fetch.
 
     The last message of a KoP may be in an open transaction, and readers of committed messages may not even be told so.
     """
@@ -232,7 +232,7 @@ def _consume(kafka: dict[str, Any], topic: str) -> str:
 
 
 def _may_write(kafka: dict[str, Any], topic: str) -> Result:
-    """Some brokers say which operations they permit; otherwise only sending a message would show it."""
+    """The right to write, which some brokers tell; with other brokers, only sending a message would show it."""
     check = "broker: produce"
     names = Cluster(kafka, topic).operations(topic, _RIGHTS_SECONDS)
     if not names:

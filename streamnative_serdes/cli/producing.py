@@ -21,7 +21,7 @@ class Outbox:
     """Sends messages to a topic, and counts what the broker has confirmed.
 
     Raises:
-        ConfigError: the client refuses its options, or they ask for idempotence that the brokers do not have.
+        ConfigError: the client refuses its options, or the options ask for idempotence that the brokers do not have.
         BrokerUnavailableError: with ``enable.idempotence``, no broker answers.
     """
 
@@ -31,11 +31,11 @@ class Outbox:
 
     @property
     def delivered(self) -> Counter[int]:
-        """How many messages were confirmed, by partition."""
+        """The number of messages confirmed, by partition."""
         return Counter({partition: count for (_, partition), count in self._sender.counts.items()})
 
     def require_topic(self) -> None:
-        """Raise FailureError if the broker does not have the topic: it would make one with settings nobody chose."""
+        """Raise FailureError if the topic does not exist: the broker would create it with settings nobody chose."""
         found = metadata(self._sender.client, self._sender.errors).topics.get(self._topic)
         if found is None or found.error is not None:
             raise FailureError(
@@ -47,7 +47,7 @@ class Outbox:
 
         Raises:
             FailureError: the broker refused an earlier message.
-            BrokerUnavailableError: it does not confirm any.
+            BrokerUnavailableError: the broker does not confirm any messages.
         """
         where = {name: part for name in ("partition", "timestamp") if (part := getattr(line, name)) is not None}
         hint = "--any-partition lets keys choose the partition" if line.partition is not None else None

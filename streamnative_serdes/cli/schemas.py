@@ -221,10 +221,10 @@ def _same(one: str, other: str) -> bool:
 
 
 def _checked_text(file: IO[bytes], kind: str, properties: dict[str, str]) -> tuple[str, SchemaError | None]:
-    """The text in the file, and why it is refused unless the topic has it.
+    """The text in the file, and the error for which this schema is refused unless the topic already has it.
 
     Raises:
-        SchemaError: it is no Avro schema, where it should be one.
+        SchemaError: the type is AVRO, and the text is not an Avro schema.
     """
     fault = None
     try:

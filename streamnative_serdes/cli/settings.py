@@ -59,7 +59,7 @@ class Settings:
     doubts: list[str] = field(default_factory=list)
 
     def set(self, key: str, value: Any) -> None:
-        """Set an option where it belongs: if it is not one of ours, it is one of the Kafka client."""
+        """Set an option in its table: options that are not ours belong to the Kafka client."""
         option = OPTIONS.get(key)
         (self.kafka if option is None or option.shared else self.registry)[key] = value
 
@@ -106,7 +106,7 @@ def _refuse_unknown(tree: Mapping[str, Any], path: Path) -> None:
 
 
 def _refuse_misplaced(where: str, section: str, key: str) -> None:
-    """Raises ConfigError for an option that is not one of the section, with the section that it is one of."""
+    """Raises ConfigError for an option in the wrong section; the error names the right section."""
     option = OPTIONS.get(key)
     if section.endswith("registry"):
         if option is None:
@@ -121,7 +121,7 @@ def _refuse_misplaced(where: str, section: str, key: str) -> None:
 
 
 def _table(tree: Mapping[str, Any], side: Side, name: str, path: Path) -> tuple[str, Mapping[str, Any]]:
-    """The table of this side, and what the file calls it."""
+    """The name of this side's table in the file, and the table."""
     own, plain = tree.get(side, {}).get(name), tree.get(name)
     if tree.get("target", {}).get(name) is not None and plain is not None:
         raise ConfigError(f"{path}: [{name}] and [target.{name}] are two names of one table", hint="use one of them")
@@ -154,7 +154,7 @@ def read_secret(key: str, kind: str, where: str, *, folder: Path = Path()) -> st
     """The value of ``key`` from the environment variable (``env``) or the file (``file``) called ``where``.
 
     Raises:
-        ConfigError: there is no such variable or file, or it is empty.
+        ConfigError: the variable or file does not exist, or is empty.
     """
     if kind == "env":
         text, place = os.environ.get(where, ""), f"the environment variable {where}"
@@ -188,7 +188,7 @@ def refuse_secrets(pairs: Iterable[tuple[str, str]]) -> None:
     """Refuse options on the command line that would show a secret there.
 
     Raises:
-        ConfigError: with the ways to pass it. The value is not shown.
+        ConfigError: an option would show a secret. The error has the ways to pass the secret, not the value.
     """
     for key, value in pairs:
         if is_secret(key, value):

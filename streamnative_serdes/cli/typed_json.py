@@ -1,10 +1,10 @@
-"""Messages of any of Pulsar's types as JSON, and back: :mod:`.avro_json` for what is not Avro.
+"""Messages of any of Pulsar's types as JSON, and back: :mod:`.avro_json` for Avro, and similar forms for other types.
 
 | Pulsar | JSON |
 |---|---|
-| AVRO | as :mod:`.avro_json` has it |
-| JSON | as it is in the message |
-| BOOLEAN, INT8 to INT64, STRING | as one expects |
+| AVRO | see :mod:`.avro_json` |
+| JSON | as in the message |
+| BOOLEAN, INT8 to INT64, STRING | true or false, a number, text |
 | FLOAT, DOUBLE | a number; ``"NaN"``, ``"Infinity"`` and ``"-Infinity"`` |
 | BYTES | text, a character from U+0000 to U+00FF for each byte |
 | DATE, TIME, TIMESTAMP, INSTANT | text in UTC: ``"2026-11-23T13:45:00.123Z"`` |
@@ -41,7 +41,7 @@ _RAW: Final[CodecArguments] = {"avro_logical_types": False, "validate_strict_all
 
 
 class _Count(NamedTuple):
-    """A type that is a count since some moment: its layout, the unit of its first number, and how it is shown."""
+    """A type that is a count since some moment: its layout, the unit of its first number, and its text."""
 
     layout: Struct
     unit: int  # of the first of two numbers, in that of the second
@@ -60,7 +60,7 @@ _COUNTS: Final = {
 
 
 class TypedJson(NamedTuple):
-    """How data of one schema is shown as JSON, and read from it.
+    """Functions that show data of one schema as JSON, and read data from JSON.
 
     ``show(data)`` raises DecodeError, ``read(value)`` EncodeError.
     """
@@ -70,7 +70,7 @@ class TypedJson(NamedTuple):
 
 
 def json_of(known: SchemaVersion, options: CodecArguments, limits: Limits) -> TypedJson:
-    """How data of a schema that is not of type KEY_VALUE is shown and read.
+    """The functions for data of a schema that is not of type KEY_VALUE.
 
     Args:
         known: the schema.
@@ -78,8 +78,8 @@ def json_of(known: SchemaVersion, options: CodecArguments, limits: Limits) -> Ty
         limits: how large a schema may be.
 
     Raises:
-        SchemaError: there is no JSON for messages of its type.
-        ConfigError: a library that its type needs is not installed.
+        SchemaError: there is no JSON for messages of the schema's type.
+        ConfigError: a library that the schema's type needs is not installed.
     """
     if known.avro is not None:
         return _avro(known, options)

@@ -13,7 +13,7 @@ _COMMANDS: Final = ("plan", "schemas", "topic", "verify")
 
 
 class _Steps(click.Group):
-    """The steps, in the order in which they are run; each is imported when it is called."""
+    """The steps, in the order of their use; each is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(_COMMANDS)

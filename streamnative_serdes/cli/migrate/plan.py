@@ -1,4 +1,4 @@
-"""The command ``migrate plan``: what the source uses, what the target would do to it, before anything is copied."""
+"""The command ``migrate plan``: checks source and target before any message is copied."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def plan(
 
 @contextmanager
 def _ended_by_sigterm() -> Iterator[None]:
-    """SIGTERM ends the command as Ctrl-C does: the scratch topic is deleted first."""
+    """Let SIGTERM end the command as Ctrl-C does: the scratch topic is deleted first."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -99,7 +99,7 @@ def _ended_by_sigterm() -> Iterator[None]:
 
 
 def _shown(bar: ProgressBar) -> Progress:
-    """Shows how many offsets were read on ``bar``."""
+    """A function that shows the number of offsets read on ``bar``."""
     before = 0
 
     def show(done: int, total: int) -> None:
@@ -112,7 +112,7 @@ def _shown(bar: ProgressBar) -> Progress:
 
 
 def _end(found: Findings) -> None:
-    """Raises FailureError if the plan is blocked; the JSON on stderr has the names of what blocks it."""
+    """Raises FailureError if the plan is blocked; the JSON on stderr has the names of the blocking problems."""
     blocking = [problem for problem in found.problems if problem.blocks]
     if blocking:
         names = list(dict.fromkeys(problem.name for problem in blocking))
@@ -158,7 +158,7 @@ def _times(tree: dict[str, Any]) -> str:
 
 
 def _moment(millis: int) -> str:
-    """As UTC; producers may have written any number."""
+    """A time in UTC as text; producers may have written any number."""
     try:
         return datetime.fromtimestamp(millis / 1000, UTC).isoformat(" ", "seconds")
     except (ValueError, OverflowError, OSError):

@@ -18,16 +18,16 @@ _LINE_SECONDS: Final = 60.0
 
 
 class ProgressBar:
-    """Shows how far a step has come; for programs it shows nothing. Call it once per batch of messages."""
+    """Shows the progress of a step; for programs, shows nothing. Call it once per batch of messages."""
 
     def advance(self, messages: int) -> None:
-        """So many messages more are done."""
+        """Add ``messages`` to the number of messages done."""
 
     def expect(self, total: int) -> None:
-        """So many messages there are in all, as is known by now."""
+        """Set the number of messages in all, as known by now."""
 
     def lag(self, messages: int) -> None:
-        """So many messages the source has that are not done yet."""
+        """Set the number of the source's messages that are not done yet."""
 
 
 class _Shown(ProgressBar):
@@ -81,8 +81,8 @@ def progress_bar(title: str, total: int | None, *, silent: bool = False) -> Iter
     """A bar on stderr while the block runs; without a terminal, a line a minute.
 
     Args:
-        title: what is done, such as ``copying``.
-        total: messages in all; None if it is not known, which shows no time left.
+        title: the work, such as ``copying``.
+        total: messages in all; None if unknown, and then no time left is shown.
         silent: show nothing, as for ``--json``.
     """
     if silent or not sys.stderr.isatty():

@@ -1,4 +1,4 @@
-"""Options that say how messages are copied: ``topic`` copies by them, and ``verify`` expects what they give."""
+"""Options for copying messages: ``topic`` copies by these options, and ``verify`` expects the results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streamnative_serdes.migration import Rules, State, behind_copies
 
 
 def ruled(command: Callable[..., None]) -> Callable[..., None]:
-    """Give ``command`` these options, and pass it ``rules`` and ``start`` (offsets by partition) made of them."""
+    """Give ``command`` these options; it gets ``rules`` and ``start`` (offsets by partition), made of the options."""
 
     @wraps(command)
     def run(state: State, **given: Any) -> None:

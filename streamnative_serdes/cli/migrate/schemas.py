@@ -29,7 +29,7 @@ from .sides import routed
 
 @dataclass(frozen=True, slots=True)
 class _Wishes:
-    """The options of this step alone, by the names that click gives them."""
+    """The options of this step alone, by click's names."""
 
     ids: tuple[int, ...]
     add: bool
@@ -43,7 +43,7 @@ class _Wishes:
 
     @property
     def scope(self) -> Scope | None:
-        """Whose strategy is to be widened."""
+        """The scope of the strategy to widen."""
         return "namespace" if self.namespace_strategy else "topic" if self.widen else None
 
     def check(self, *, back: bool) -> None:
@@ -116,7 +116,7 @@ def _back(state: State, wishes: _Wishes) -> bool:
 
 @contextmanager
 def _telling_what_is_left(state: State) -> Iterator[None]:
-    """Say at the end, whatever happened, if a strategy still has to be put back."""
+    """At the end, also after an error, report a strategy that still has to be put back."""
     try:
         yield
     except BaseException:

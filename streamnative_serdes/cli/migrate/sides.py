@@ -25,7 +25,7 @@ _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 
 
 def routed(command: Callable[Concatenate[State, _P], _R]) -> Callable[..., _R]:
-    """Give ``command`` the arguments SOURCE and TARGET and the options that all steps share, and pass it the state."""
+    """Give ``command`` the arguments SOURCE and TARGET and the options of all steps; the state is passed instead."""
 
     @wraps(command)
     def run(*args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -43,7 +43,7 @@ def routed(command: Callable[Concatenate[State, _P], _R]) -> Callable[..., _R]:
 
 
 def _route(given: dict[str, Any]) -> Route:
-    """Take what says which topic is copied to which out of ``given``.
+    """Take the options for servers and topics out of ``given``, and make the route of them.
 
     Raises:
         ConfigError: an option is not valid, or a secret is on the command line.

@@ -1,4 +1,4 @@
-"""The command ``migrate topic``: copies the messages, and goes on where it was stopped."""
+"""The command ``migrate topic``: copies the messages, or continues a copy that was stopped."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def topic(
 
 
 def _possible(state: State, engine: str) -> bool:
-    """Whether the copy has transactions: as `migrate plan` found, otherwise the target's broker is asked."""
+    """Whether the copy can have transactions: from the findings of `migrate plan`, or by asking the target's broker."""
     if engine == "spark":
         return False
     found = ((state.findings or {}).get("probe") or {}).get("transactions")
@@ -157,7 +157,7 @@ def _copy(
 
 @contextmanager
 def _signals() -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C or SIGTERM has asked to stop: the current chunk is then copied and committed first."""
+    """A function that returns whether Ctrl-C or SIGTERM has asked to stop, after the current chunk is committed."""
     asked = threading.Event()
 
     def stop(*_: Any) -> None:
