@@ -1,4 +1,4 @@
-"""Connect's values as Arrow columns, value by value: for what the fast way of payloads.py does not read."""
+"""Connect's values as Arrow columns, value by value: for payloads that payloads.py, which is faster, does not read."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def column_type(schema: Schema) -> pa.DataType:
 
 
 def column_of(schema: Schema, values: list[Any]) -> pa.Array:
-    """A column from what :func:`converter` returns."""
+    """A column from values that :func:`converter` returned."""
     return pa.array(values, column_type(schema))
 
 
 def converter(schema: Schema, *, fill: bool = False) -> Convert:
-    """The function from a value, or None, to what pyarrow makes a column of; it raises DecodeError, with the path.
+    """A function from a value, or None, to a value for pyarrow's columns; it raises DecodeError, with the path.
 
     Args:
         schema: of the values.

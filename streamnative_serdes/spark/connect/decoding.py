@@ -84,7 +84,7 @@ class ConnectReader:
 
         Raises:
             DecodeError: with the row.
-            BatchTooLargeError: there is too much to read at once.
+            BatchTooLargeError: the messages are too large to read at once.
         """
         if messages.nbytes > MOST_BYTES and len(messages) > 1:
             too_large = BatchTooLargeError("the batch has too many bytes")
@@ -112,7 +112,7 @@ class ConnectReader:
         return parts.joined(column_of(self._target, []))
 
     def _prefix(self, data: bytes) -> bytes | None:
-        """The bytes in front of the payload, if its schema is the target's; else None."""
+        """The bytes in front of the payload, if the payload's schema is the target's; otherwise None."""
         if self._bare is not None:
             return b""
         try:
@@ -125,7 +125,7 @@ class ConnectReader:
     def _read_alike(
         self, messages: pa.Array, rows: pa.Array, start: int, parts: _Parts, errors: dict[int, str] | None
     ) -> None:
-        """Read messages that begin alike; if that is not possible at once, by halves."""
+        """Read messages that begin with the same bytes: at once if possible, otherwise by halves."""
         try:
             alike = messages if len(rows) == len(messages) else messages.take(rows)
             parts.add(rows, read_payloads(self._target, self._payloads(alike, start), self._options.form))
@@ -203,7 +203,7 @@ class _Parts:
         self._columns.append(column)
 
     def joined(self, empty: pa.Array) -> pa.Array:
-        """All rows; null for those that no part has. ``empty``: a column of this type."""
+        """All rows; null for rows that no part has. ``empty``: a column of this type."""
         if len(self._columns) == 1 and len(self._columns[0]) == self._count:
             return self._columns[0]
         places: list[int | None] = [None] * self._count
@@ -215,10 +215,10 @@ class _Parts:
 def planned_reader(
     df: DataFrame, value: str, topic: str, conf: Mapping[str, Any], schema: object, *, restart: bool
 ) -> ConnectReader:
-    """On the driver: the schema is the given one, or that of the first message.
+    """On the driver: the reader by the given schema, or by the first message's schema.
 
     Raises:
-        ConfigError: an option is unknown or invalid, or there is no schema and no message to take it from.
+        ConfigError: an option is unknown or invalid, or there is neither a schema nor a message with a schema.
         DecodeError: the given schema, or the first message, cannot be read.
         SchemaError: Spark has no type for the schema.
     """

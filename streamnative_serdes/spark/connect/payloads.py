@@ -1,10 +1,10 @@
 """Payloads of one schema to Arrow columns at once, by pyarrow's JSON reader.
 
-Whatever this way cannot read exactly as the JsonConverter does is left to it, message by message: the functions here
-then raise :class:`NotReadError`, and nothing else. That is so for maps, which pyarrow's reader does not have; for
-payloads with fields that the schema lacks; and for every invalid payload, whose error the converter words.
+Payloads that pyarrow's reader does not read exactly as the JsonConverter are left to the converter, message by message:
+the functions here then raise :class:`NotReadError`, and no other error. These are maps, which pyarrow's reader does not
+have; payloads with fields that the schema lacks; and all invalid payloads, for which the converter has better errors.
 
-Each payload becomes a line, so that none can end another::
+Each payload becomes a line, so that no payload can end another::
 
     {"p":  payload  }
 """
@@ -40,7 +40,7 @@ _RAW: Final = {
 
 
 class NotReadError(Exception):
-    """This way does not read these payloads; the converter may."""
+    """pyarrow's reader does not read these payloads; the converter may."""
 
 
 def can_read(schema: Schema) -> bool:
@@ -54,10 +54,10 @@ def can_read(schema: Schema) -> bool:
 
 
 def read_payloads(schema: Schema, payloads: pa.Array, form: Form) -> pa.Array:
-    """Columns of payloads, none of which is null: an array of :func:`column_type`.
+    """Columns of payloads, without nulls: an array of :func:`column_type`.
 
     Raises:
-        NotReadError: they have to be read one by one.
+        NotReadError: the payloads have to be read one by one.
     """
     try:
         lines = _lines(payloads)
@@ -117,7 +117,7 @@ def _has_decimals(schema: Schema) -> bool:
 
 
 def _column(schema: Schema, raw: pa.Array, there: pa.Array | None, form: Form) -> pa.Array:
-    """The column of ``raw``; ``there`` is true where the struct or array around it is, None for everywhere."""
+    """The column of ``raw``; ``there`` is true where the enclosing struct or array is not null, None for everywhere."""
     made = _made(schema, raw, form)
     missing = pc.is_null(raw) if there is None else pc.and_(pc.is_null(raw), there)
     if raw.null_count and pc.any(missing).as_py():

@@ -1,4 +1,4 @@
-"""Connect's values as Spark's in Python, and back: a Struct is a Row, a Time an int of milliseconds.
+"""Connect's values as Spark's Python values, and back: a Struct is a Row, a Time is an int of milliseconds.
 
 Spark's datetimes have no time zone in Python, and are local time there.
 """
@@ -23,7 +23,7 @@ def to_row(schema: Schema, value: Any) -> Any:
     """A value of ``schema`` for ``createDataFrame`` with the type of ``to_spark_type``; defaults are filled in.
 
     Raises:
-        EncodeError: Python has no datetime or date for it, as they have the years 1 to 9999; ``path`` names the field.
+        EncodeError: a time is outside of the years 1 to 9999, which Python's types have; ``path`` names the field.
     """
     if value is None:
         value = schema.default
@@ -46,10 +46,10 @@ def to_row(schema: Schema, value: Any) -> Any:
 
 
 def from_row(schema: Schema, value: Any) -> Any:
-    """The value of ``schema`` for what Spark returns, such as a Row of ``collect()``.
+    """The value of ``schema`` for a value from Spark, such as a Row of ``collect()``.
 
     Raises:
-        EncodeError: it does not fit the schema; ``path`` names the field.
+        EncodeError: the value does not fit the schema; ``path`` names the field.
     """
     if value is None:
         return None

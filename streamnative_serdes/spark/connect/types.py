@@ -112,7 +112,7 @@ class _Reader:
 
 
 def is_nullable(schema: Schema) -> bool:
-    """Whether a value can be null: one with a default is never, as the default is written in its place."""
+    """Whether a value can be null: not if there is a default, which is written in place of null."""
     return schema.optional
 
 
@@ -150,7 +150,7 @@ def from_spark_type(kind: T.DataType, *, name: str | None = None, optional: bool
 
     Raises:
         SchemaError: Connect has no type for a column (TIMESTAMP_NTZ, intervals, CHAR, VARCHAR, VARIANT, TIME, NULL);
-            ``path`` names it.
+            ``path`` names the column.
     """
     match kind:
         case T.ArrayType():
