@@ -17,10 +17,10 @@ _THERE: Final = "DATA_SOURCE_ALREADY_EXISTS"
 def register(spark: SparkSession) -> None:
     """Register the data source ``streamnative-kafka`` in a session.
 
-    Spark finds it by itself where the package is installed. This is for sessions that were started before.
+    Spark finds an installed data source by itself. The function is for sessions that were started before that.
 
     Args:
-        spark: the session; of Spark Connect too.
+        spark: the session, also one of Spark Connect.
     """
     try:
         spark.dataSource.register(DefaultSource)

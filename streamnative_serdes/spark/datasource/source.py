@@ -1,4 +1,4 @@
-"""Source: what ``format("streamnative-kafka")`` makes of its options: a reader or a writer, of batches or streams."""
+"""Source: makes a reader or a writer, of batches or streams, of the options of ``format("streamnative-kafka")``."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Source:
         self._plan: Plan | None = None
 
     def schema(self) -> StructType:
-        """The columns that are read, or those that an INSERT of SQL may have.
+        """The columns of a read, or the columns that an INSERT of SQL may have.
 
         Raises:
             SerdesError: an option is invalid, or with ``decode``, the registry refuses or cannot be reached.
@@ -70,7 +70,7 @@ class Source:
         return stream_writer(self._given, schema, overwrite)
 
     def _reads(self) -> bool:
-        """Whether the options are probably for reading; those for writing are refused by name there, and vice versa."""
+        """Whether the options are probably for reading; reading refuses options for writing by name, and vice versa."""
         given = {name.lower() for name in self._given}
         if "topic" in given:
             given.discard("includeheaders")  # one that is easily given for both
@@ -86,7 +86,7 @@ class Source:
         return self._plan
 
     def _checked(self, schema: StructType) -> Plan:
-        """Spark does not ask for the columns if the user names some with ``.schema(...)``."""
+        """The plan, if ``schema`` is correct: Spark does not ask for the columns if the user gives ``.schema(...)``."""
         planned = self._planned()
         if [(each.name, each.dataType) for each in schema] != [(each.name, each.dataType) for each in planned.schema]:
             raise ConfigError(

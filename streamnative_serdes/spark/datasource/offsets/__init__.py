@@ -1,1 +1,1 @@
-"""Offsets: where to start and to end, what the brokers have, and how batches are cut, limited and checkpointed."""
+"""Offsets: starts and ends, answers of the brokers, and the ranges, limits and checkpoints of batches."""

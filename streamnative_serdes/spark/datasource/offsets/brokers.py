@@ -25,7 +25,7 @@ _INTERNAL: Final = frozenset({"__consumer_offsets", "__transaction_state", "__sh
 
 
 class Brokers:
-    """Asks the brokers. The connection is opened at the first question; it does not travel in a pickle.
+    """Asks the brokers. The connection is opened at the first question, and is not pickled.
 
     Args:
         kafka: the client's configuration.
@@ -44,7 +44,7 @@ class Brokers:
         self._admin = None
 
     def places(self) -> list[Place]:
-        """The partitions to read, as they are now.
+        """The partitions to read, as of now.
 
         Raises:
             ConfigError: a topic or an assigned partition does not exist.
@@ -65,7 +65,7 @@ class Brokers:
         return self._chosen(there)
 
     def left(self) -> list[Place]:
-        """The partitions to read that exist now: as :meth:`places`, without an error for those that are gone."""
+        """The partitions to read that exist now: as :meth:`places`, but without an error for missing ones."""
         there = self.existing()
         if self._topics.assigned is not None:
             return sorted(place for place in self._topics.assigned if place[1] < there.get(place[0], 0))
@@ -83,7 +83,7 @@ class Brokers:
     def existing(self) -> dict[str, int]:
         """All topics of the cluster that this user may see, with their numbers of partitions; one request.
 
-        Topics are not asked for by name: some brokers create a topic then.
+        The request does not name topics, since some brokers create topics that are named.
         """
         self.calls["topics"] += 1
         listed = metadata(self._client(), self._errors)
@@ -106,10 +106,10 @@ class Brokers:
         return self._offsets(times)
 
     def at(self, bound: Bound, places: list[Place], *, start: bool) -> dict[Place, int]:
-        """The offsets that a bound means now, by at most three questions.
+        """The present offsets of a bound, by at most three questions.
 
         Raises:
-            ConfigError: the bound does not name exactly these partitions, or no message is as new as its time.
+            ConfigError: the bound does not name exactly these partitions, or no message is as new as the bound's time.
         """
         wanted = dict.fromkeys(places, bound.everywhere or 0)
         if bound.offsets is not None:
@@ -141,7 +141,7 @@ class Brokers:
 
 
 def _for_all(option: str, given: Mapping[Place, int], places: list[Place]) -> dict[Place, int]:
-    """As Spark does, require each partition: one that was forgotten would be read from somewhere else."""
+    """Require each partition, as Spark does: a forgotten partition would be read from another offset."""
     missing = sorted(set(places) - given.keys())
     if missing:
         topic, partition = missing[0]

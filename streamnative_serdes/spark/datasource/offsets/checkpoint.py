@@ -4,12 +4,12 @@
 
     {"format": 1, "source": "streamnative-kafka", "topics": {"orders": {"0": 23, "1": 0}}}
 
-A query that ended in its first batch asks for its initial offsets again, and they may have changed: messages
-would be lost or read twice. So the end of the first batch has the offsets where it began, as ``"start"``, and a query
-that starts again reads the batch from there. So has the end of a batch that goes on with partitions which the batch
-before had left out.
+A query that ended in its first batch asks for its initial offsets again, which may have changed: messages would be lost
+or read twice. So the end of the first batch has the batch's initial offsets, as ``"start"``, and a restarted query
+reads the batch from there. The same holds for the end of a batch that continues with partitions which the batch before
+had left out.
 
-Read too: ``{"orders": {"0": 23}}``, as Spark's own Kafka source stores them.
+The form of Spark's own Kafka source, ``{"orders": {"0": 23}}``, is read too.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ def stored(offsets: Mapping[Place, int]) -> dict[str, Any]:
 
 
 def initial(offsets: Mapping[Place, int]) -> dict[str, Any]:
-    """``offsets`` where a query begins; the end of its first batch is made from them by :func:`after`."""
+    """The initial ``offsets`` of a query; :func:`after` makes the end of the first batch from them."""
     made = stored(offsets)
     return made | {_START: made["topics"]}
 
 
 def after(start: Any, offsets: Mapping[Place, int], left: Mapping[Place, int] = MappingProxyType({})) -> dict[str, Any]:
-    """The end of a batch that begins at ``start``, which Spark passed; ``start`` itself if nothing is new.
+    """The end of a batch that begins at ``start``, which Spark passed; ``start`` itself if there are no new messages.
 
     Args:
         start: the end of the batch before.
-        offsets: where the batch ends.
-        left: where partitions were that may be missing from ``start``.
+        offsets: the offsets at the end of the batch.
+        left: the offsets of partitions that an earlier batch left out, which may be missing from ``start``.
     """
     begins = restored(start)
     if begins == offsets:
@@ -62,7 +62,7 @@ def after(start: Any, offsets: Mapping[Place, int], left: Mapping[Place, int] = 
 
 
 def begin_of(start: Any, end: Any) -> dict[Place, int]:
-    """Where a batch begins: at ``start``, or where the end says that it began.
+    """The offsets at the beginning of a batch: ``start``, or the beginning that ``end`` contains.
 
     Raises:
         ConfigError: as :func:`restored`.
@@ -76,7 +76,7 @@ def restored(found: object) -> dict[Place, int]:
     """The offsets in a checkpoint.
 
     Raises:
-        ConfigError: they are of a newer format, or of another source.
+        ConfigError: the offsets have a newer format, or belong to another source.
     """
     if _is_own(found):
         return _own(found)
@@ -86,12 +86,12 @@ def restored(found: object) -> dict[Place, int]:
 
 
 def is_initial(found: object) -> bool:
-    """Whether these offsets are those where a query begins, from :func:`initial`."""
+    """Whether these are the initial offsets of a query, from :func:`initial`."""
     return _is_own(found) and _START in found and found[_START] == found.get("topics")
 
 
 def _is_own(found: object) -> TypeGuard[dict[str, Any]]:
-    """Whether it has our form. ``{"format": {"0": 1}, "source": {"0": 1}}`` are two topics of Spark's own source."""
+    """Whether ``found`` has our form. In ``{"format": {"0": 1}, "source": {"0": 1}}``, Spark has two topics."""
     return isinstance(found, dict) and isinstance(found.get("source"), str) and "format" in found
 
 

@@ -1,4 +1,4 @@
-"""Ranges of offsets for tasks, and how much a batch of a stream takes.
+"""Ranges of offsets for tasks, and the limits of a stream's batches.
 
 Source: Spark's KafkaOffsetRangeCalculator (minPartitions, maxRecordsPerPartition); rateLimit and delayBatch of its
 KafkaMicroBatchStream (maxOffsetsPerTrigger, minOffsetsPerTrigger, maxTriggerDelay).
@@ -27,11 +27,11 @@ class Range:
 
     @property
     def size(self) -> int:
-        """The number of offsets: at least as many as there are messages."""
+        """The number of offsets, which is at least the number of messages."""
         return self.end - self.start
 
     def parts(self, count: int) -> list[Range]:
-        """About equal parts, as many as are not empty."""
+        """At most ``count`` parts of about equal size, without empty ones."""
         made, begin = [], self.start
         for number in range(count):
             end = begin + (self.end - begin) // (count - number)
@@ -66,7 +66,7 @@ def ranges_of(
     Args:
         starts: start offsets of all partitions in ``ends``.
         ends: end offsets.
-        least: ``minPartitions``: ranges are cut in proportion to their sizes, so that there are about so many.
+        least: ``minPartitions``: ranges are cut in proportion to their sizes, to about ``least`` ranges.
         most: ``maxRecordsPerPartition``: longer ranges are cut.
     """
     found = [Range(*place, starts[place], end) for place, end in sorted(ends.items()) if starts[place] < end]
@@ -86,7 +86,7 @@ def _at_least(found: list[Range], least: int) -> list[Range]:
 
 
 def _share(size: int, total: int, parts: int) -> int:
-    """Rounded as Java rounds: halves go up."""
+    """A range's share of ``parts``, rounded as in Java: halves go up."""
     return max(math.floor(size / total * parts + 0.5), 1)
 
 
@@ -123,7 +123,7 @@ class Delay:
         self._last = -math.inf  # the first batch does not wait
 
     def skips(self, begins: Mapping[Place, int], ends: Mapping[Place, int]) -> bool:
-        """Whether to wait; if not, the time starts again."""
+        """Whether to wait; if not, the waiting time starts again."""
         now = self._clock()
         new = sum(end - begins.get(place, 0) for place, end in ends.items())
         if new < self._least and now - self._last < self._seconds:

@@ -1,8 +1,8 @@
 """Batch reads: the offsets are fixed when Spark plans the query, and each range is a task.
 
-From PySpark 4.1 on, Spark plans the read of a loaded DataFrame or a view once, and keeps the plan, so later queries end
-where the topics ended at the first one. Spark tells a source nothing of later queries but their tasks, so the tasks
-warn, in the workers' logs.
+From PySpark 4.1 on, Spark plans the read of a loaded DataFrame or a view once, and keeps the plan, so later queries
+have the topics' ends of the first query. A source knows later queries only by their tasks, so the tasks warn, in the
+workers' logs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class RangePartition(InputPartition):
-    """A range, as Spark passes it to a task: a topic, a partition and two offsets, and nothing secret."""
+    """A range, as Spark passes it to a task: a topic, a partition and two offsets, without secrets."""
 
     def __init__(self, span: Range) -> None:
         super().__init__(span)
@@ -42,7 +42,7 @@ class BatchReader(DataSourceReader):
     """Spark's reader of a batch.
 
     Args:
-        plan: what to read.
+        plan: the plan of the read.
 
     Raises:
         ConfigError: an option is invalid.
@@ -70,12 +70,12 @@ class BatchReader(DataSourceReader):
         return [RangePartition(span) for span in ranges_of(*self.offsets(), self._least, self._most)]
 
     def offsets(self) -> tuple[dict[Place, int], dict[Place, int]]:
-        """Where each partition starts and ends."""
+        """The start and end offset of each partition."""
         brokers = Brokers(self.plan.kafka(), self.plan.topics)
         return offsets_between(brokers, brokers.places(), self._start, self._end, self.plan.patience)
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
-        """The columns of a range; Spark also calls it for a batch without ranges."""
+        """The columns of a range; Spark also calls this method for a batch without ranges."""
         span = getattr(partition, "value", None)  # without ranges, PySpark 4.0 passes None
         if span is not None:
             self._plan_of.note_query()
@@ -85,10 +85,10 @@ class BatchReader(DataSourceReader):
 def offsets_between(
     brokers: Brokers, places: list[Place], start: Bound, end: Bound, patience: Patience
 ) -> tuple[dict[Place, int], dict[Place, int]]:
-    """Where each of the partitions starts and ends.
+    """The start and end offset of each partition.
 
     Raises:
-        ConfigError: a bound does not name exactly these partitions, or one would end before it starts.
+        ConfigError: a bound does not name exactly these partitions, or a partition would end before its start.
         OffsetOutOfRangeError: an offset is not available, and ``patience`` says to fail.
         BrokerUnavailableError: no broker answers.
     """
@@ -129,7 +129,7 @@ _first: dict[str, str | None] = {}  # name of a plan -> the query that read by i
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """When a read was planned, under a name of its own."""
+    """The time when a read was planned, under a unique name."""
 
     name: str
     at: str
@@ -139,7 +139,7 @@ class Planned:
         return cls(uuid4().hex, datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"))
 
     def note_query(self) -> None:
-        """Warn, once for a plan and worker process, if another query than the first one reads by this plan."""
+        """Warn, once for a plan and worker process, if a query other than the first reads by this plan."""
         context = TaskContext.get()
         query = None if context is None else context.getLocalProperty(_QUERY)
         if query is None:

@@ -1,7 +1,7 @@
 """Consumers of a worker process: kept for its next tasks, a few at most, and closed when they are idle.
 
-A consumer belongs to one task at a time. Its partition is taken from it when the task ends, so an idle one fetches
-nothing. None is used after a fork: its threads and connections exist in the parent alone.
+A consumer belongs to one task at a time. Its partition is unassigned when the task ends, so an idle consumer fetches
+nothing. Consumers are not used after a fork: their threads and connections exist in the parent alone.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def require_valid(kafka: Mapping[str, Any], topic: str) -> None:
 
 @dataclass(slots=True)
 class Leased:
-    """A consumer, and what it reports of its connections."""
+    """A consumer, and its reports about connections."""
 
     consumer: Consumer
     errors: ClientErrors
@@ -111,7 +111,7 @@ class Pool:
             each.consumer.close()
 
     def _sweep(self) -> None:
-        """Closes idle consumers, until none is left."""
+        """Close consumers that have been idle for too long, until no consumer is left."""
         while True:
             with self._lock:
                 if not self._idle:

@@ -31,11 +31,11 @@ _SEEN: Final = "latest.seen"
 
 
 def decoding(options: Options, topics: Topics) -> tuple[T.StructType, dict[str, Decoding]]:
-    """Plan to decode ``topics``: the columns, and what makes them of the messages of each topic that is there now.
+    """Plan to decode ``topics``: the columns, and the decoding of each topic that exists now.
 
     Raises:
         ConfigError: an option is invalid, a topic does not exist, or the topics have different schemas.
-        SchemaError: Spark has no type for the schema, or it has no such field.
+        SchemaError: Spark has no type for the schema, or the schema has no such field.
         SchemaRegistryError: the registry refuses or cannot be reached, or a topic has no schema.
     """
     if options.flag("includeHeaders", False):
@@ -62,10 +62,10 @@ def decoding(options: Options, topics: Topics) -> tuple[T.StructType, dict[str, 
 
 
 def decoding_of_new(options: Options, topic: str, schema: T.StructType) -> Decoding:
-    """In a task: how to decode a topic that matches the pattern and is younger than the query; made once a process.
+    """In a task: the decoding of a topic that matches the pattern and is younger than the query; made once a process.
 
     Raises:
-        ConfigError: it has other columns than ``schema``, those of the query.
+        ConfigError: the topic has other columns than ``schema``, the columns of the query.
         SchemaRegistryError: the registry refuses or cannot be reached, or the topic has no schema.
     """
 
@@ -85,7 +85,7 @@ def _read_options(options: Options) -> ReadOptions:
 
 
 def kept_columns(options: Options) -> tuple[str, ...]:
-    """The option ``keep``: columns of Kafka, in front of the decoded ones.
+    """The option ``keep``: columns of Kafka, in front of the decoded columns.
 
     Raises:
         ConfigError: Kafka has no such column.
@@ -99,7 +99,7 @@ def kept_columns(options: Options) -> tuple[str, ...]:
 
 
 def _names(options: Options, topics: Topics) -> tuple[str, ...]:
-    """The topics whose schemas are known now; those that match a pattern are asked for."""
+    """The topics whose schemas are known now; for a pattern, the brokers are asked for the topics."""
     if topics.pattern is None:
         return topics.names
     found = tuple(sorted(filter(topics.matches, _brokers(options, topics).existing())))
@@ -112,10 +112,10 @@ def _names(options: Options, topics: Topics) -> tuple[str, ...]:
 
 
 def _schemas(options: Options) -> dict[str, str]:
-    """``reader.schemas``: the reader's schema of each topic that has one of its own.
+    """``reader.schemas``: the reader's schema of each topic that has its own.
 
     Raises:
-        ConfigError: it is not JSON of this form.
+        ConfigError: the option is not JSON of this form.
     """
     text = options.text("reader.schemas")
     if text is None:
@@ -142,7 +142,7 @@ def _refuse_schemas_of_others(options: Options, topics: Topics) -> None:
 
 
 def _refuse_missing(options: Options, topics: Topics) -> None:
-    """Raise ConfigError if a topic does not exist, which explains best why it has no schema."""
+    """Raise ConfigError if a topic does not exist, which best explains a missing schema."""
     with suppress(BrokerUnavailableError):  # then the missing schema is the error
         _brokers(options, topics).places()
 
@@ -214,7 +214,7 @@ def _refuse_other(topic: str, found: T.StructType, other: str, expected: T.Struc
 
 
 def _refuse_doubles(columns: T.StructType, keep: Sequence[str], chosen: ReadOptions, topic: str) -> None:
-    """Fields whose names differ in case are left to Spark, which can be told to distinguish them."""
+    """Refuse fields with the name of another column. Fields that differ in case are left to Spark and its settings."""
     added = [*keep, *([chosen.error_column] if chosen.error_column else [])]
     lower = [name.lower() for name in columns.names]
     for name in added:

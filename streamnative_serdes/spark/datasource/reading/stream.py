@@ -62,7 +62,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Spark's reader of a stream; offsets have the form of ``offsets.checkpoint``.
 
     Args:
-        plan: what to read.
+        plan: the plan of the read.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -88,7 +88,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {"_plan": self._plan}  # for tasks, which only call read()
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 (Spark's name)
-        """Where a query without a checkpoint starts.
+        """The offsets at which a query without a checkpoint starts.
 
         Raises:
             ConfigError: a topic or partition does not exist, or the offsets are not possible.
@@ -120,11 +120,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable() if least is None else ReadMinRows(least)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 (Spark's name)
-        """Note where the topics end now: a query with Trigger.AvailableNow ends there."""
+        """Note the topics' present ends: a query with Trigger.AvailableNow ends there."""
         self._last = self._brokers.latest(self._brokers.left())
 
     def latestOffset(self, start: Any = None, limit: Any = None) -> dict[str, Any]:  # noqa: N802 (Spark's name)
-        """Where the next batch ends. PySpark passes ``start`` and ``limit`` from 4.2 on.
+        """The end of the next batch. PySpark passes ``start`` and ``limit`` from 4.2 on.
 
         Raises:
             OffsetOutOfRangeError: a partition is missing, or ends before ``start``, and ``failOnDataLoss`` is true.
@@ -151,14 +151,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return limited(most, before | self._brokers.earliest(ends.keys() - before.keys()), ends)
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 (Spark's name)
-        """Where the topics ended at the last trigger, for the progress of the query."""
+        """The topics' ends at the last trigger, for the progress of the query."""
         return None if self._latest is None else stored(self._latest)
 
     def partitions(self, start: Any, end: Any) -> list[InputPartition]:
         """The ranges of a batch.
 
-        A query that goes on from its checkpoint is first asked for a batch from the last end to the same one. So its
-        beginning is known, before PySpark 4.2, too.
+        A query that continues from its checkpoint is first asked for a batch from the last end to this same end. So the
+        beginning of the next batch is known, also before PySpark 4.2.
 
         Raises:
             ConfigError: the checkpoint is of another source or a newer format.
@@ -177,9 +177,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return [RangePartition(span) for span in ranges_of(begins, ends, *self._cuts)]
 
     def _begins_again(self, begins: Mapping[Place, int], ends: Mapping[Place, int]) -> dict[Place, int]:
-        """Before PySpark 4.2, a first batch that runs again has its end alone.
+        """The beginning of a first batch that runs again: before PySpark 4.2, only the batch's end is known.
 
-        That was the beginning as well, of partitions that began at their latest offsets.
+        The end was the beginning as well, for partitions that began at their latest offsets.
         """
         return {
             place: min(offset, ends.get(place, offset)) if self._start.may_be_latest(place) else offset
@@ -187,9 +187,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         }
 
     def _leave_out(self, missing: Mapping[Place, int]) -> None:
-        """Partitions that the end of the batch lacks go on with the next batch.
+        """Continue partitions that the end of the batch lacks in the next batch.
 
-        Before PySpark 4.2, Spark asks a new query for an end first, and perhaps a broker that knows less for a moment.
+        Before PySpark 4.2, Spark first asks a new query for an end, perhaps of a broker that briefly knows fewer.
         """
         if not missing:
             return
@@ -207,7 +207,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._gone |= missing.keys() - there
 
     def _begins_of_new(self, begins: Mapping[Place, int], ends: Mapping[Place, int]) -> dict[Place, int]:
-        """Partitions and topics that were added are read from their beginning."""
+        """The beginnings of added partitions and topics, which are read from their first offsets."""
         added = ends.keys() - begins.keys()
         if not added:
             return {}
@@ -221,15 +221,15 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return found
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
-        """The columns of a range; Spark also calls it for a batch without ranges."""
+        """The columns of a range; Spark also calls this method for a batch without ranges."""
         span = getattr(partition, "value", None)  # without ranges, PySpark 4.0 passes None
         if span is not None:
             yield from self._plan.batches(span)
 
     def _ends(self, before: Mapping[Place, int]) -> dict[Place, int]:
-        """Where the partitions end.
+        """The ends of the partitions.
 
-        For a moment, a broker may answer with an older end, or without a topic: then it is asked again.
+        For a moment, a broker may answer with an older end, or without a topic; the question is then repeated.
         """
         ends = self._again(
             lambda: self._brokers.latest(self._brokers.left()), lambda found: not self._behind(before, found)
@@ -237,10 +237,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._kept(before, ends)
 
     def _first_ends(self) -> dict[Place, int]:
-        """Where the partitions end, if it is not known where the batch begins; but topics with a name have to be there.
+        """The ends of the partitions, if the beginning of the batch is unknown; topics given by name have to exist.
 
-        So it is before PySpark 4.2, in a new query. What a pattern matches is known when Spark asks where the query
-        begins; see :meth:`_leave_out`.
+        This is so before PySpark 4.2, in a new query. The topics that match a pattern are known when Spark asks for the
+        beginning of the query; see :meth:`_leave_out`.
         """
         topics = self._plan.topics
         ends = self._ends(dict.fromkeys(topics.assigned or {(name, 0) for name in topics.names}, 0))
@@ -256,7 +256,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return answer
 
     def _last_ends(self, before: Mapping[Place, int]) -> dict[Place, int]:
-        """Where a query with Trigger.AvailableNow ends: where the topics ended when it was prepared."""
+        """The ends of a query with Trigger.AvailableNow: the topics' ends when the query was prepared."""
         last = dict(self._last or {})
         # Messages may have come before Spark asked where to start, or the broker knew less than it does now.
         if stale := [place for place in before if last.get(place, -1) < before[place]]:
@@ -266,7 +266,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return last
 
     def _behind(self, before: Mapping[Place, int], ends: Mapping[Place, int]) -> list[Place]:
-        """Partitions that are missing now, and were not before, or that end before what was read of them."""
+        """Partitions that are missing now but were there before, or whose ends lie before the offsets read already."""
         known = [place for place in sorted(before) if place in ends or place not in self._gone]
         return [place for place in known if ends.get(place, -1) < before[place]]
 

@@ -1,4 +1,4 @@
-"""The Kafka client's configuration: Java's names and defaults, as Spark's options have them, to those of librdkafka."""
+"""The Kafka client's configuration: Java's names and defaults, as in Spark's options, become those of librdkafka."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def client_config(options: Options) -> dict[str, Any]:
     """The configuration of a Kafka client for these options, with references resolved in this process.
 
     Raises:
-        ConfigError: an option of Java's client that librdkafka has nothing for, a store that cannot be read, or a
-            reference that cannot be resolved. No error shows a secret.
+        ConfigError: an option of Java's client that librdkafka does not have, a store that cannot be read, or a
+            reference that cannot be resolved. Errors do not show secrets.
     """
     names = RENAMED[options.use]
     given: dict[str, str] = dict(_DEFAULTS[options.use])

@@ -102,7 +102,7 @@ JAVAS: Final[Mapping[str, str]] = {
 
 
 def refuse_unknown(given: Iterable[str], others: Mapping[str, str]) -> None:
-    """Look at the names of the client's options.
+    """Check the names of the client's options.
 
     Args:
         given: names without ``kafka.``.

@@ -26,7 +26,8 @@ def from_jaas(text: str) -> dict[str, str]:
     """The options of librdkafka that sign in as ``text`` does.
 
     Raises:
-        ConfigError: it is not one login module, or of a kind that librdkafka does not have. The error shows no value.
+        ConfigError: the text is not a single login module, or of a kind that librdkafka does not have. The error shows
+            no value.
     """
     found = _ENTRY.fullmatch(text)
     if found is None or found[2].lower() not in _FLAGS:

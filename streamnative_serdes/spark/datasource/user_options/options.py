@@ -1,7 +1,7 @@
-"""Options of the data source as Spark passes them: lower-case names, and values as text; refuses what is not known.
+"""Options of the data source as Spark passes them: lower-case names, and values as text; refuses unknown options.
 
-A name belongs to one of three: to Spark's Kafka source or to us (:mod:`.names`), to the Kafka client (``kafka.*``), or
-to the SerDes (docs/config.md).
+A name belongs to Spark's Kafka source or to us (:mod:`.names`), to the Kafka client (``kafka.*``), or to the SerDes
+(docs/config.md).
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options of one read or write, unresolved: secrets are still references, unless the user gave them as they are.
+    """Options of one read or write, unresolved: secrets are still references, unless the user gave literal secrets.
 
     Args:
-        use: whether they are for reading or writing.
-        own: those of :mod:`.names`, by lower-case name.
-        kafka: those of the Kafka client, without ``kafka.``.
-        serdes: those of the SerDes.
+        use: whether the options are for reading or writing.
+        own: options of :mod:`.names`, by lower-case name.
+        kafka: options of the Kafka client, without ``kafka.``.
+        serdes: options of the SerDes.
     """
 
     use: Use
@@ -64,7 +64,7 @@ class Options:
 
     @classmethod
     def parse(cls, given: Mapping[str, str], use: Use) -> Options:
-        """Sort ``given`` out by whom they belong to.
+        """Sort the options in ``given`` by their owners.
 
         Raises:
             ConfigError: an option is unknown, makes no sense for this use, or one that Spark's Kafka source refuses
@@ -91,7 +91,7 @@ class Options:
         """The value of an option that is true or false.
 
         Raises:
-            ConfigError: it is neither.
+            ConfigError: the value is neither.
         """
         value = self.text(name)
         if value is None:
@@ -104,7 +104,7 @@ class Options:
         """The value of an option that is a whole number from ``least`` on, or None.
 
         Raises:
-            ConfigError: it is not.
+            ConfigError: the value is something else.
         """
         value = self.text(name)
         if value is None:
@@ -117,7 +117,7 @@ class Options:
         """The value of an option that is a time as Spark writes it: ``15m``, ``30s``, ``500ms``; bare numbers are ms.
 
         Raises:
-            ConfigError: it is not.
+            ConfigError: the value is something else.
         """
         value = self.text(name)
         if value is None:
@@ -128,7 +128,7 @@ class Options:
         return int(found[1]) * _UNITS[(found[2] or "ms").lower()]
 
     def words(self, name: str) -> tuple[str, ...]:
-        """The value of an option that is a list of names with commas between them; empty if it is not given.
+        """The value of an option that is a list of names with commas between them; empty if not given.
 
         Raises:
             ConfigError: the list is empty, or has a name twice.
@@ -148,7 +148,7 @@ class Options:
         """The value of an option that is one of ``choices``, whose case is ignored.
 
         Raises:
-            ConfigError: it is another one.
+            ConfigError: the value is not one of ``choices``.
         """
         value = self.text(name)
         if value is None:
@@ -194,7 +194,7 @@ def _refuse_clients(kafka: Mapping[str, str]) -> None:
 
 
 def _all_of(use: Use) -> dict[str, str]:
-    """The names of all options but the Kafka client's, as users write them, by lower-case name."""
+    """The names of all options except the Kafka client's, as users write them, by lower-case name."""
     return {**_OWN[use], **{name: name for name in _SERDES[use]}}
 
 

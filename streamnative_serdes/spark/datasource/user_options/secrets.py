@@ -8,9 +8,9 @@
 References are resolved where a client is created: by the driver and by each executor. Plans, partitions, offsets and
 commit messages contain only the references.
 
-Spark Connect writes the values of options to the event log and UI, so literal secrets among them are warned of there.
-Spark plans Python sources in processes of their own, which know no session; those of a Connect server are told by what
-the server was started with.
+Spark Connect writes the values of options to the event log and UI, so literal secrets among them cause a warning there.
+Spark plans Python sources in separate processes, which know no session; the processes of a Connect server are
+recognised by the server's command line.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def warn_of_literal_secrets(options: Mapping[str, str], processes: Path = _PROCE
 
     Args:
         options: as the user gave them.
-        processes: where the operating system tells of processes.
+        processes: the folder in which the operating system describes processes.
     """
     names = literal_secrets(options)
     if names and _is_connect(processes):
@@ -160,7 +160,7 @@ def _is_connect(processes: Path) -> bool:
 
 
 def _ancestors(processes: Path) -> Iterator[bytes]:
-    """The command lines of this process's parents, where the system has /proc."""
+    """The command lines of this process's parents, if the system has /proc."""
     process = os.getppid()
     for _ in range(_GENERATIONS):
         try:

@@ -34,7 +34,7 @@ def from_stores(kafka: dict[str, str]) -> dict[str, str]:
 
 
 def _key_store(given: dict[str, str]) -> dict[str, str]:
-    """Takes its options out of ``given``."""
+    """The key store's options for librdkafka; takes Java's options out of ``given``."""
     key, chain = given.pop("ssl.keystore.key", None), given.pop("ssl.keystore.certificate.chain", None)
     if key is not None or chain is not None:
         if key is None or chain is None:
@@ -65,7 +65,7 @@ def _trust_store(given: dict[str, str]) -> dict[str, str]:
 
 
 def _type_of(path: str, said: str | None, option: str) -> str:
-    """PEM or PKCS12, by what is in the file: Java too opens a PKCS12 file as JKS, its default."""
+    """PEM or PKCS12, by the content of the file: Java, too, opens a PKCS12 file as JKS, its default."""
     if said is not None and said.upper() not in _TYPES:
         raise ConfigError(f"kafka.{option}.type: expected PEM or PKCS12, got {said!r:.80}")
     try:

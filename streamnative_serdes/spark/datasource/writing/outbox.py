@@ -77,7 +77,7 @@ class Outbox:
     Args:
         kafka: the client's configuration.
         topic: the first task's topic, for errors.
-        places: note where messages were written, which takes a call for each; see :meth:`places`.
+        places: note the offsets of messages, which takes a call for each message; see :meth:`places`.
 
     Attributes:
         producer: the client.
@@ -119,11 +119,11 @@ class Outbox:
 
         Args:
             value: the message's value.
-            key: its key.
-            headers: its headers.
-            partition: where to; by default, the client's partitioner decides.
-            moment: its timestamp in milliseconds since 1970; now by default.
-            topic: the task's by default.
+            key: the message's key.
+            headers: the message's headers.
+            partition: the partition to write; by default, the client's partitioner decides.
+            moment: the message's timestamp in milliseconds since 1970; by default, the present time.
+            topic: the topic to write; by default, the task's.
 
         Raises:
             DeliveryError: this message, or an earlier one, cannot be delivered.
@@ -175,10 +175,10 @@ class Outbox:
         return dict(self._deliveries.ends)
 
     def _serve(self, serve: Callable[[], int]) -> int:
-        """Let the client report; one that was fenced raises that, and calls its callbacks all the same: a SystemError.
+        """Let the client report. A fenced client raises an error and still calls its callbacks: a SystemError.
 
         Raises:
-            DeliveryError: nothing is delivered any more.
+            DeliveryError: no messages are delivered any more.
         """
         try:
             return serve()
@@ -211,12 +211,12 @@ def require_broker(kafka: Mapping[str, Any], topic: str) -> Mapping[str, Any]:
     """Check once, on the driver, that a broker answers: tasks would wait for minutes.
 
     Returns:
-        What tasks have to add to the configuration: nothing, or where the brokers give no producer ids, that their
-        producers are not idempotent.
+        The configuration that tasks have to add: none or, if the brokers give no producer ids, that producers are not
+        idempotent.
 
     Raises:
         BrokerUnavailableError: no broker answers.
-        ConfigError: the client refuses its configuration, or it asks for idempotence that the brokers do not have.
+        ConfigError: the client refuses its configuration, or this asks for idempotence that the brokers do not have.
     """
     from confluent_kafka import Producer
 
@@ -233,11 +233,11 @@ def require_broker(kafka: Mapping[str, Any], topic: str) -> Mapping[str, Any]:
 def outbox(kafka: Mapping[str, Any], topic: str, most_reasons: int = 5, *, places: bool = False) -> Iterator[Outbox]:
     """This process's producer for this configuration. Leaving the block waits until all messages are delivered.
 
-    The producer of a failed task is not reused. With ``places``, :meth:`Outbox.places` tells where messages are.
+    The producer of a failed task is not reused. With ``places``, :meth:`Outbox.places` has the offsets of messages.
 
     Raises:
         ConfigError: the client refuses its configuration.
-        DeliveryError: a message was not delivered; it has at most ``most_reasons`` reasons.
+        DeliveryError: a message was not delivered; the error has at most ``most_reasons`` reasons.
     """
     idle: list[Outbox] = kept(key_of("outbox", dict(kafka), places), list)
     box = idle.pop() if idle else Outbox(kafka, topic, places=places)

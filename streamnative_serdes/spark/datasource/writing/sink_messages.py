@@ -54,7 +54,7 @@ class Sending:
 
 
 def filled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch] | None:
-    """The batches that have rows; None if none has: a task without rows needs no producer."""
+    """The batches that have rows; None if no batch has rows, since a task without rows needs no producer."""
     some = (batch for batch in batches if batch.num_rows)
     first = next(some, None)
     return None if first is None else chain((first,), some)
@@ -64,10 +64,10 @@ def send_batches(batches: Iterator[pa.RecordBatch], columns: SinkColumns, to: Se
     """Send the rows of one partition: at least once, since Spark may run a task again.
 
     Args:
-        batches: the rows; there are some.
-        columns: where the parts of messages are.
+        batches: the rows, at least one.
+        columns: the columns of the messages' parts.
         to: the destination.
-        places: whether to tell the last offsets, which takes a call for each message.
+        places: whether to return the last offsets, which takes a call for each message.
 
     Raises:
         EncodeError: a row does not fit the schema.
@@ -86,8 +86,8 @@ class MessageBatches:
     """Sends the batches of one task; counts their rows.
 
     Args:
-        columns: where the parts of messages are.
-        to: the topic, or of no name if each row has its own; and the headers of all messages.
+        columns: the columns of the messages' parts.
+        to: the topic, with an empty name if each row has its own topic; and the headers of all messages.
         out: the task's producer.
     """
 
@@ -166,7 +166,7 @@ def _partitions(array: pa.Array) -> list[int]:
 
 
 def _moments(array: pa.Array) -> list[int]:
-    """Milliseconds since 1970, of which the client takes 0 for the present."""
+    """Milliseconds since 1970; the client takes 0 for the present time."""
     micros = array.cast(pa.timestamp("us", "UTC")).cast(pa.int64())
     if len(micros) > micros.null_count and pc.min(micros).as_py() < _MICROSECONDS:
         number = next(n for n, each in enumerate(micros.to_pylist()) if each is not None and each < _MICROSECONDS)

@@ -1,4 +1,4 @@
-"""Trial: what the driver tries before a write, so that what is wrong is one error, and not one of each task.
+"""Trial: the driver's checks before a write, so that a fault is a single error, and not an error of each task.
 
 ::
 
@@ -31,11 +31,11 @@ _UNKNOWN: Final = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITIO
 
 
 def try_write(kafka: Mapping[str, Any], topic: str | None, *, transactional: bool) -> None:
-    """Try what tasks will do, once in a process, which plans many batches of a stream.
+    """Try the steps of the tasks, once in a process, since a process plans many batches of a stream.
 
     Args:
         kafka: the client's configuration.
-        topic: where all rows go; None if each row has its own.
+        topic: the topic of all rows; None if each row has its own.
         transactional: whether tasks send in transactions.
 
     Raises:
