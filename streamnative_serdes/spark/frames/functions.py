@@ -180,7 +180,7 @@ def _function(
     one: Callable[[Any], Any],
     kind: T.DataType,
 ) -> Callable[..., Column]:
-    """A function of one column, which plans and result columns show as ``name``."""
+    """A function of one column; plans and result columns show it as ``name``."""
 
     def arrays(given: Iterator[pa.Array]) -> Iterator[pa.Array]:  # Spark derives the kind of UDF from the annotations
         return batches(given)
@@ -209,9 +209,9 @@ def _function_of_two(
 
 
 def _udf(name: str, arrays: Callable[..., Any], row: Callable[..., Any], kind: T.DataType) -> Callable[..., Column]:
-    """By batches where PySpark can, else row by row.
+    """A user-defined function: by batches if PySpark can, otherwise row by row.
 
-    It is marked nondeterministic: otherwise Spark would evaluate it again for each filter on its result.
+    The function is marked nondeterministic: otherwise Spark would evaluate it again for each filter on its result.
     """
     arrays.__name__ = row.__name__ = name
     made = F.arrow_udf(arrays, kind) if _HAS_ARROW_UDF else F.udf(row, kind)  # type: ignore[attr-defined]
