@@ -283,7 +283,7 @@ class ColumnsTask:
 
     Args:
         to: the destination.
-        columns: where the parts of messages are.
+        columns: the columns of the messages' parts.
     """
 
     to: Sending

@@ -114,7 +114,7 @@ class KafkaAvroSource:
         ]
 
     def _bound(self, name: str, given: Offsets, places: list[Place], rest: int) -> Bound:
-        """``given`` as the data source has it; ``rest`` is for partitions that are not named."""
+        """``given`` as a bound of the data source; ``rest`` is for partitions that are not named."""
         if isinstance(given, str) and given in _WORDS:
             return Bound(name, everywhere=_WORDS[given])
         if isinstance(given, Mapping) and all(is_whole(number) for pair in given.items() for number in pair):
