@@ -1,4 +1,4 @@
-"""Sessions and worker processes: a Java for Spark, local sessions, the workers' Python, and what a worker keeps."""
+"""Sessions and worker processes: a Java for Spark, local sessions, the workers' Python, and objects they keep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Worker processes: what each keeps from one task to the next, and whether their Python has the packages they need.
+"""Worker processes: the objects that each keeps from task to task, and checks for the packages that they need.
 
 Spark unpickles a job's objects again for each task. So expensive objects (a deserializer with its compiled schemas, a
 producer with its connections) are created once per process and cached by their configuration. Objects from before a
@@ -54,7 +54,7 @@ class Carried(Generic[_T]):
         return kept(self._key, self.unpack)
 
     def pack(self, value: _T) -> bytes:
-        """The bytes that travel; a subclass may pack otherwise."""
+        """The bytes of the pickle; a subclass may pack otherwise."""
         return _packed(value)
 
     def unpack(self) -> _T:
