@@ -56,7 +56,7 @@ def arrow_type(kind: T.DataType) -> pa.DataType:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A batch of messages as columns, a row each; ``errors`` has a text for each that could not be read."""
+    """A batch of messages as columns, a row for each message; ``errors`` has a text for each unreadable message."""
 
     columns: list[pa.Array]
     errors: pa.Array

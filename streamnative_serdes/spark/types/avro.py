@@ -211,7 +211,7 @@ def to_avro_schema(struct_type: T.StructType, name: str = "topLevelRecord", name
 
 
 def _require_bounded(struct: T.StructType) -> None:
-    """Check the size first: a type that is used twice is written out twice."""
+    """Check the number of columns: a type that is used twice is written out twice."""
     waiting: list[T.DataType] = [struct]
     count = 0
     while waiting:
@@ -348,10 +348,10 @@ _PRIMITIVES: Final[Mapping[str, T.DataType]] = {
 
 
 def type_of_parts(parts: Parts, *, logical_types: bool, times: bool) -> T.DataType:
-    """The type of what is read; the arguments are those of :func:`to_spark_type`.
+    """Spark's type of data with these parts; the arguments are those of :func:`to_spark_type`.
 
     Raises:
-        SchemaError: Spark has no type for it.
+        SchemaError: Spark has no type for such data.
     """
     if isinstance(parts, Part):
         return _type_of_part(parts, logical_types, times)

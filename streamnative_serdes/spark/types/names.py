@@ -24,7 +24,7 @@ def name_of(option: str, given: Any) -> str:
     """Return ``given``, the value of the argument ``option``, if it is a column name.
 
     Raises:
-        ConfigError: it is not.
+        ConfigError: ``given`` is something else.
     """
     if isinstance(given, str) and given:
         return given
@@ -38,7 +38,7 @@ def names_of(option: str, given: Any) -> tuple[str, ...]:
     """Return ``given``, the value of the argument ``option``, if it is a list of column names.
 
     Raises:
-        ConfigError: it is not.
+        ConfigError: ``given`` is something else.
     """
     if isinstance(given, str | Column) or not isinstance(given, Iterable):
         raise ConfigError(f"{option}: expected a list of column names, got {given!r:.80}")
@@ -65,7 +65,7 @@ def require_headers(df: DataFrame, name: str) -> str:
     """Return ``name`` if it is a column of Kafka's headers.
 
     Raises:
-        ConfigError: it is not.
+        ConfigError: there is no such column, or it has another type.
     """
     if name not in df.columns:
         raise ConfigError(
