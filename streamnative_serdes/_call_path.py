@@ -1,4 +1,4 @@
-"""The compiled call path: the classes under both faces, and what policies call them with."""
+"""The compiled call path: the classes under both faces, and the objects that policies pass to them."""
 
 from ._serdes import (
     BY_HEADER,

@@ -5,7 +5,7 @@
     {"streamnative-serdes": "schema backup", "format": 1, "source": "...", "sha256": "...", "body": ...}
 
 The checksum is that of the other members as JSON with sorted keys and without blanks. A file is written beside its
-final name, flushed to the disk and renamed: whoever reads it finds all of the old one or all of the new one.
+final name, flushed to the disk and renamed, so readers find either the whole old file or the whole new file.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Document:
     """The content of a file.
 
     Args:
-        kind: what the file is for, such as ``schema backup``.
-        source: what the data was taken from; whoever uses the file compares it.
+        kind: the purpose of the file, such as ``schema backup``.
+        source: the origin of the data; users of the file compare it.
         body: any JSON.
     """
 
@@ -46,7 +46,7 @@ def save(path: Path, document: Document, *, overwrite: bool = True) -> None:
     """Write ``document`` to ``path``, with mode 0600.
 
     Raises:
-        FileError: the file cannot be written, or exists and is not to be overwritten. What was there is unchanged.
+        FileError: the file cannot be written, or exists and is not to be overwritten. An old file is unchanged.
     """
     if not overwrite and path.exists():
         raise FileError(f"{path} exists already", hint="remove it, or choose another name")
@@ -111,7 +111,7 @@ def _replace(path: Path, text: str) -> None:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Flush the new name to the disk too; Windows has no such call, and does it by itself."""
+    """Flush the new name to the disk too; Windows has no such call, and flushes names by itself."""
     if os.name == "nt":
         return
     number = os.open(folder, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""Values by which pandas and numpy mark what is missing. Avro's null is None, so errors say to pass that."""
+"""Values by which pandas and numpy mark missing data. Avro's null is None, so errors say to pass None."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NUMPY: Final = frozenset({"float16", "float32", "datetime64", "timedelta64"})  
 
 
 def hint_of(value: object, otherwise: str | None = None) -> str | None:
-    """The hint for a value that does not fit: what to pass in place of a missing one, or ``otherwise``."""
+    """The hint for a value that does not fit: to pass None for a mark of missing data, or ``otherwise``."""
     return HINT if _is_missing(value) else otherwise
 
 

@@ -1,4 +1,4 @@
-"""The nearest name: what somebody who misspelt a name probably meant."""
+"""The nearest name, for hints about misspelt names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 
 def nearest(word: str, known: Iterable[str], alike: float = 0.6) -> str | None:
-    """The known name that is most like ``word``, if it is at least that much alike, of 1."""
+    """The known name that is most like ``word``, if their likeness, from 0 to 1, is at least ``alike``."""
     return next(iter(get_close_matches(word, list(known), n=1, cutoff=alike)), None)
 
 

@@ -59,7 +59,7 @@ class KafkaAutoConsumeDeserializer(_call_path.Deserializer, Lifecycle, Deseriali
     def deserialize(
         self, topic: str, data: Any, version: int | None = None, headers: Any = None, key: Any = UNREAD_KEY
     ) -> GenericObject | None:
-        """Return what a message holds; None for None, unless the topic's keys have a schema and ``key`` is passed.
+        """Return the content of a message; None for None, unless the topic's keys have a schema and ``key`` is passed.
 
         Args:
             topic: the message's topic.
@@ -92,7 +92,7 @@ class KafkaAutoConsumeDeserializer(_call_path.Deserializer, Lifecycle, Deseriali
             raise
 
     def deserialize_message(self, message: Any, topic: str | None = None) -> GenericObject | None:
-        """Return what a client's message holds, its key included if that has a schema; None for a tombstone.
+        """Return the content of a client's message, with the key if keys have a schema; None for a tombstone.
 
         Args:
             message: of confluent-kafka, kafka-python, aiokafka or pulsar-client. Those of the latter are read by the
@@ -108,7 +108,7 @@ class KafkaAutoConsumeDeserializer(_call_path.Deserializer, Lifecycle, Deseriali
     def deserialize_many(
         self, topic: str | None, messages: Iterable[Any], on_error: OnError = "raise"
     ) -> Iterator[GenericObject | Any]:
-        """Yield what each message holds, in order; as :meth:`KafkaAvroDeserializer.deserialize_many`."""
+        """Yield the content of each message, in order; as :meth:`KafkaAvroDeserializer.deserialize_many`."""
         if topic is not None:
             refuse_no_topic(policy_of(self).binding, topic, DecodeError)
         return read_many(self._read, topic, messages, on_error)
@@ -120,7 +120,7 @@ class KafkaAutoConsumeDeserializer(_call_path.Deserializer, Lifecycle, Deseriali
     def reader_schema(self, message: Any, topic: str | None = None) -> TopicSchema | None:
         """Return the schema that a client's message was written with, as Java's ``Message.getReaderSchema()``.
 
-        The message is read for that, since only this shows whether its first bytes are a header.
+        This reads the message, since only reading shows whether its first bytes are a header.
 
         Returns:
             None if neither a header nor Pulsar's metadata name a version that the topic has, or if the topic has no
@@ -149,7 +149,7 @@ class KafkaAutoConsumeDeserializer(_call_path.Deserializer, Lifecycle, Deseriali
         Raises:
             DecodeError: ``topic`` is not a topic's name.
             SchemaNotFoundError: the topic has no such version.
-            SchemaError: it is not valid.
+            SchemaError: the schema is not valid.
             SchemaRegistryError: the registry cannot be asked.
             ConfigError: ``version`` is neither an int nor None.
         """

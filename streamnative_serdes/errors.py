@@ -38,10 +38,10 @@ class RawMessage:
     """A message as received, to be stored, routed or read by other means.
 
     Args:
-        data: its value.
+        data: the message's value.
         topic: the Kafka topic.
-        partition: None if only the bytes are known; so are the following.
-        offset: in its partition.
+        partition: None if only the bytes are known; then ``offset``, ``key`` and ``headers`` are None too.
+        offset: in the partition.
         key: as the client returned it; None also if the message has no key.
         headers: as the client returned them; None also if the message has none.
     """
@@ -62,12 +62,12 @@ class SerdesError(SerializationError, ValueError):
     """Base of all errors of this package.
 
     Args:
-        message: what was expected and what was got, in one line.
+        message: the expected and the actual value, in one line.
         topic: the Kafka topic, where known.
         version: the schema version, where known.
         path: dotted path of the field inside the datum, such as ``user.tags["a"][3]``.
         offset: position in the message, in bytes from its first byte; ``str()`` calls it "byte", and Kafka's "offset".
-        hint: what the user can do about it.
+        hint: the remedy, for the user.
 
     Clients report only ``str(error)``, so its first line contains all of this. Errors of
     :meth:`KafkaAvroDeserializer.deserialize_many` have the message that could not be read in ``raw``; errors of a batch
@@ -160,7 +160,7 @@ class DecodeError(SerdesError):
 
 
 class BatchTooLargeError(SerdesError):
-    """Each message is fine by itself, but together they exceed what one batch of Arrow columns can or may hold.
+    """Each message is fine by itself, but together they exceed the limits of a batch of Arrow columns.
 
     ``row`` is the first row that did not fit; the rows before it fit in a batch of their own. It is never 0.
     :func:`streamnative_serdes.arrow.in_parts` splits a batch there.
@@ -175,7 +175,7 @@ class SchemaRegistryError(SerdesError):
     """The registry refused a request, or could not be reached.
 
     Args:
-        message: what was asked and what came back.
+        message: the request and the response.
         status: HTTP status code; None when there was no answer.
         reason: the broker's own text, unescaped.
         url: the address asked, without credentials.

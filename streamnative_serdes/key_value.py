@@ -71,7 +71,7 @@ class KeyValueSchema:
     Args:
         key: the key's schema: a :class:`TypedSchema`, the name of a primitive type such as ``"STRING"``, or an Avro
             schema: a dict, JSON text, the path of an ``.avsc`` file, or a class.
-        value: the value's, likewise.
+        value: the value's schema, in the same forms.
         encoding: ``"SEPARATED"`` (the key is the message's key) or ``"INLINE"`` (both are in the value).
 
     Raises:
@@ -95,7 +95,7 @@ def typed(schema: object) -> TypedSchema:
     """``schema`` with its type: a primitive type's name, or an Avro schema.
 
     Raises:
-        SchemaError: it is a key/value schema.
+        SchemaError: ``schema`` is a key/value schema.
     """
     if isinstance(schema, KeyValueSchema):
         raise SchemaError("a half of a key/value schema cannot be a key/value schema")
