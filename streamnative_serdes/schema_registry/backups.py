@@ -1,4 +1,4 @@
-"""Backups of schemas: all versions of some topics in a file, and a topic given them back with their old numbers."""
+"""Backups of schemas: all versions of some topics in a file, and restoring them with their old numbers."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _MOST_ROUNDS: Final = 3  # to reach a version number; each lost response may cos
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """The schemas of a topic, oldest first, as a backup has them."""
+    """The schemas of a topic in a backup, oldest first."""
 
     topic: TopicName
     schemas: tuple[SchemaInfo, ...]
 
     @property
     def numbers(self) -> str:
-        """Such as "versions 2 to 5"."""
+        """The numbers as text, such as "versions 2 to 5"."""
         first, last = self.schemas[0].version, self.schemas[-1].version
         return f"version {first}" if first == last else f"versions {first} to {last}"
 
@@ -54,17 +54,17 @@ def write(path: Path, registry: str, backup: Sequence[Saved]) -> None:
     """Write a backup of schemas from ``registry`` to a new file.
 
     Raises:
-        FileError: it cannot be written, or exists.
+        FileError: the file cannot be written, or exists.
     """
     body = [{"topic": str(saved.topic), "schemas": [as_tree(info) for info in saved.schemas]} for saved in backup]
     save(path, Document(KIND, registry, body), overwrite=False)
 
 
 def read(path: Path, registry: str | None) -> list[Saved]:
-    """Read a backup of schemas from ``registry``; None for any.
+    """Read a backup of schemas from ``registry``; None for any registry.
 
     Raises:
-        FileError: it cannot be read, is damaged, or is of another registry.
+        FileError: the file cannot be read, is damaged, or is of another registry.
     """
     document = load(path, KIND)
     if registry is not None and document.source != registry:
@@ -96,8 +96,8 @@ class Restoration:
     """Gives the schemas of a backup to a topic without schemas, each with its old number.
 
     Pulsar counts versions by topic and never goes back: a deletion of all schemas takes a number, and so does each
-    registration. So the count is brought to the first old number by deletions. If it is beyond that, a forced deletion
-    makes it start at 0. Then the schemas are registered in order.
+    registration. So deletions bring the count to the first old number. If the count is beyond this number, a forced
+    deletion first sets the count to 0. Then the schemas are registered in order.
 
     If a former run was killed, the topic has the first of the schemas, and the others are added.
     """
@@ -110,7 +110,7 @@ class Restoration:
     _begun: int = field(default=0, init=False)  # schemas that were there before
 
     def look(self) -> int:
-        """How many of the schemas the topic has already, with the right numbers. Changes nothing.
+        """The number of schemas that the topic has already, with the right numbers. Changes nothing.
 
         Raises:
             SchemaError: the topic has other schemas.
@@ -127,7 +127,7 @@ class Restoration:
         return self._begun
 
     def run(self) -> None:
-        """Restore, and read all back. Raises what made it impossible; then call :meth:`undo`.
+        """Restore the schemas, and read all of them back. After an error, call :meth:`undo`.
 
         Raises:
             SerdesError: the registry refuses, or another client registers schemas meanwhile.
@@ -142,10 +142,10 @@ class Restoration:
             raise self._disturbed("what was read back is not what was registered")
 
     def undo(self) -> str | None:
-        """Bring the topic back to how it was.
+        """Bring the topic back to its state before.
 
         Returns:
-            what stays, if a former run had begun: its schemas cannot be told from those that came before them.
+            a description of schemas that stay, if a former run had begun: they cannot be told from earlier schemas.
 
         Raises:
             SerdesError: the registry refuses.
@@ -204,7 +204,7 @@ class Restoration:
             raise
 
     def _start_at_zero(self) -> None:
-        """A forced deletion. Raises SchemaError if it would delete what is not ours."""
+        """Set the count to 0 by a forced deletion. Raises SchemaError if the topic has schemas that are not ours."""
         there = self.client.all_versions(self.topic)
         if any(not any(_same_schema(info, known) for known in self.schemas) for info in there):
             raise self._disturbed("it has other schemas now, which are not deleted")

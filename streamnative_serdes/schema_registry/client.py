@@ -87,7 +87,7 @@ class SchemaRegistryClient:
         return self._rest.ask(request, schema_info.schema_info)
 
     def by_version(self, topic: str | TopicName, version: int, *, patience: float | None = None) -> SchemaInfo:
-        """The schema with this version; ``patience`` as in :meth:`latest`. Raises ConfigError if it is not an int."""
+        """The schema with this version; ``patience`` as in :meth:`latest`. Raises ConfigError unless it is an int."""
         require_version(version, str(topic))
         request = self._request(
             "GET", topic, f"schema/{version}", "read the schema", _READ, version=version, patience=patience
@@ -120,7 +120,7 @@ class SchemaRegistryClient:
         type: str = "AVRO",  # noqa: A002 - Pulsar's word for it
         properties: Mapping[str, str] = _NONE,
     ) -> int:
-        """Register a schema and return its version, new or existing. It is one idempotent POST, so retries are safe.
+        """Register a schema and return its version, new or existing. The POST is idempotent, so retries are safe.
 
         Raises:
             IncompatibleSchemaError: the schema is new, and the topic's compatibility strategy refuses it.
@@ -159,7 +159,7 @@ class SchemaRegistryClient:
 
         Raises:
             SerdesError: ``namespace`` is not ``tenant/namespace``.
-            SchemaNotFoundError: it does not exist.
+            SchemaNotFoundError: the namespace does not exist.
         """
         path = namespace_path(namespace)
         # The first answer has the topics without partitions and all partitions; the second, the partitioned topics.
@@ -168,7 +168,7 @@ class SchemaRegistryClient:
         return [names[name] for name in sorted(names)]
 
     def delete_topic(self, topic: str | TopicName) -> None:
-        """Delete a partitioned topic with its messages and schemas; it is no error if it does not exist."""
+        """Delete a partitioned topic with its messages and schemas; a missing topic is not an error."""
         name = topic if isinstance(topic, TopicName) else TopicName.parse(topic, self._tenant, self._namespace)
         path = f"{_TOPICS_API}{name.path}/partitions?force=true"
         request = self._rest.request("DELETE", path, "delete the topic", _ADMIN, name.given)
@@ -177,7 +177,7 @@ class SchemaRegistryClient:
             self._rest.understood(request, reply, lambda _: None)  # raises
 
     def clusters(self) -> list[str]:
-        """The names of Pulsar's clusters; the one of a KoP is its cluster id for Kafka's clients."""
+        """The names of Pulsar's clusters; the name of a KoP's cluster is the cluster id for Kafka's clients."""
         request = self._rest.request("GET", _CLUSTERS_API, "list the clusters", "to be a user of the cluster")
         return self._rest.ask(request, schema_info.names)
 

@@ -1,4 +1,4 @@
-"""ConfluentRegistryClient: one method for each endpoint of Confluent's REST API that is needed here."""
+"""ConfluentRegistryClient: a method for each endpoint of Confluent's REST API that this package needs."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class ConfluentRegistryClient:
         """The schema with this GUID: 16 bytes, or its text.
 
         Raises:
-            MissingEndpointError: this registry does not know GUIDs; the error is not one of this GUID alone.
+            MissingEndpointError: this registry does not support GUIDs at all.
         """
         text = _guid(guid)
         try:
@@ -111,7 +111,7 @@ class ConfluentRegistryClient:
         return self._rest.ask(request, info.schema)
 
     def schema(self, id: int) -> str:  # noqa: A002
-        """The Avro schema with this id as one text: the types that it refers to are written into it.
+        """The Avro schema with this id as one text, with the types that it refers to written out inside.
 
         Raises:
             SchemaError: as :meth:`self_contained` says.
@@ -119,11 +119,11 @@ class ConfluentRegistryClient:
         return self.self_contained(self.by_id(id))
 
     def self_contained(self, schema: ConfluentSchema) -> str:
-        """The text of an Avro schema, with the types that it refers to written into it.
+        """The text of an Avro schema, with the types that it refers to written out inside.
 
         Raises:
-            SchemaError: it or a schema that it refers to is not of type AVRO, the references form a cycle or define one
-                name twice, or all of them are larger than ``max.schema.size``.
+            SchemaError: the schema or a schema that it refers to is not of type AVRO, the references form a cycle or
+                define a name twice, or all schemas together are larger than ``max.schema.size``.
         """
         fetched, size = 0, len(_avro(schema).schema_str)
 
@@ -158,7 +158,7 @@ class ConfluentRegistryClient:
         return self._rest.ask(request, info.subject_versions)
 
     def compatibility(self, subject: str) -> str:
-        """The subject's compatibility level, such as ``BACKWARD``; that of the registry if it has none of its own."""
+        """The subject's compatibility level, such as ``BACKWARD``; by default, the registry's level."""
         of_all = self._get("/config", "read the compatibility level")
         try:
             path = f"/config/{_quoted(subject)}?defaultToGlobal=true"
@@ -170,13 +170,13 @@ class ConfluentRegistryClient:
         """Id and version of this schema in the subject.
 
         Raises:
-            SchemaNotFoundError: there is no such subject, or it does not have this schema.
+            SchemaNotFoundError: the subject does not exist, or does not have this schema.
         """
         request = self._post(_path(subject), f"look up a schema of subject {_shown(subject)}", _READ, schema)
         return self._rest.ask(request, info.identified)
 
     def register(self, subject: str, schema: str | ConfluentSchema) -> int:
-        """Register a schema, and return its id, new or existing. Registering again changes nothing, so it is retried.
+        """Register a schema, and return its id, new or existing. Registering twice is harmless, so retries are safe.
 
         Raises:
             IncompatibleSchemaError: the subject's compatibility level refuses the new schema.

@@ -1,4 +1,4 @@
-"""Confluent's responses: which failures are retried, which typed error becomes of the others, and hints.
+"""Confluent's responses: the failures to retry, the typed errors of all other failures, and hints.
 
 Source: Confluent's API reference and its error codes (HTTP status and two digits); Apicurio 2.6, as observed; KoP's
 schema registry, which answers 404 with the request in its message to an unknown id.

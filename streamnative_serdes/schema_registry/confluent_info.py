@@ -1,7 +1,7 @@
 """Response parsing: the JSON of Confluent's API as schemas, ids and subjects.
 
 Source: Confluent's Schema, SchemaString, RegisterSchemaResponse, SubjectVersion and Config. Every function here raises
-ValueError with what it expected.
+ValueError with the expected form.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ _TYPE: Final = re.compile(r"[A-Z][A-Z0-9_]{0,39}")  # bounded, since errors show
 
 @dataclass(frozen=True, slots=True)
 class ConfluentSchema:
-    """A schema as a registry with Confluent's API has it. What the registry did not tell is None.
+    """A schema of a registry with Confluent's API. Parts that the registry did not tell are None.
 
     Args:
         schema_str: the text as registered.
         schema_type: ``AVRO``, ``JSON``, ``PROTOBUF``, or a type of the registry's own.
         references: schemas that define types of this one.
         id: from 1; in Confluent's own registry, unique within a context.
-        subject: in which it is registered.
+        subject: the subject in which the schema is registered.
         version: from 1, within the subject.
         guid: text of the form ``89791762-2336-186f-9674-180ca802d4d1``.
-        rules: whether it has rules, such as for field encryption, which are not applied here.
+        rules: whether the schema has rules, such as for field encryption, which are not applied here.
     """
 
     schema_str: str

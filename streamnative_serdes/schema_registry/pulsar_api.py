@@ -1,4 +1,4 @@
-"""Pulsar's responses: which failures are retried, which typed error becomes of the others, and hints.
+"""Pulsar's responses: the failures to retry, the typed errors of all other failures, and hints.
 
 Source: Pulsar 3.1 and 4.0 as observed, SchemasResourceBase; reply.py finds the broker's message in a response.
 """
@@ -101,7 +101,7 @@ def incompatible(reply: Reply) -> bool:
 
 
 def bad_credentials(reply: Reply) -> bool:
-    """Whether authentication failed: Pulsar's 401 for a missing permission has a ``reason``, this one has none."""
+    """Whether authentication failed: this 401 has no ``reason``, unlike Pulsar's 401 for a missing permission."""
     return reply.status == 401 and not reply.reason
 
 

@@ -21,7 +21,7 @@ class Rest:
 
     Args:
         conf: the validated options of the registry.
-        api: what this kind of registry does in its own way.
+        api: the peculiarities of this kind of registry.
         clock: monotonic time in seconds.
         sleep: waits that many seconds.
     """
@@ -57,12 +57,12 @@ class Rest:
     def request(
         self, method: str, path: str, operation: str, right: str, topic: str | None = None, **more: Any
     ) -> ApiRequest:
-        """A request for ``path`` at each address; the other arguments are those of :class:`ApiRequest`."""
+        """A request for ``path`` at each address; all other arguments are those of :class:`ApiRequest`."""
         urls = tuple(f"{reachable(base)}{path}" for base in self.urls)
         return ApiRequest(method, urls, operation, right, topic, path=path, **more)
 
     def ask(self, request: ApiRequest, meaning: Callable[[Any], _T]) -> _T:
-        """Send a request, and parse the response by ``meaning``, which raises ValueError with what it expected."""
+        """Send a request, and parse the response by ``meaning``, which raises ValueError with the expected form."""
         return self.understood(request, self.send(request), meaning)
 
     def send(self, request: ApiRequest) -> Reply:
@@ -74,7 +74,7 @@ class Rest:
             raise
 
     def understood(self, request: ApiRequest, reply: Reply, meaning: Callable[[Any], _T]) -> _T:
-        """Parse a successful response as in :meth:`ask`. Raises SchemaRegistryError for any other."""
+        """Parse a successful response as in :meth:`ask`. Raises SchemaRegistryError for any other response."""
         if reply.status not in self._api.successes:
             raise self._api.refusal(request, reply, self.transport.sign_in_hint)
         if reply.repeats(reply.body.decode("utf-8", "replace")):  # schemas appear in errors and logs

@@ -1,7 +1,7 @@
 """Response parsing: the registry's JSON as schemas, versions and compatibility results.
 
 Source: Pulsar's GetSchemaResponse, PostSchemaResponse, LongSchemaVersionResponse, IsCompatibilityResponse. Every
-function here raises ValueError with what it expected.
+function here raises ValueError with the expected form.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TYPE: Final = re.compile(r"[A-Z][A-Z0-9_]{0,39}")  # bounded, since errors show
 
 
 def require_version(version: object, topic: str) -> None:
-    """Raises ConfigError if this is not a number: in Python, None, True and 1.0 would go further."""
+    """Raises ConfigError if ``version`` is not an int: None, True and 1.0 would cause later errors, or none."""
     if type(version) is not int:
         raise ConfigError(
             f"expected a schema version as int, got {type(version).__name__} {version!r:.80}", topic=topic
@@ -47,7 +47,7 @@ class SchemaInfo:
 
 @dataclass(frozen=True, slots=True)
 class Compatibility:
-    """Whether a topic accepts a schema, by which strategy, and why not; None where the broker does not say."""
+    """Whether a topic accepts a schema, the strategy, and the reason of a refusal; None if the broker does not tell."""
 
     compatible: bool
     strategy: str | None = None

@@ -23,10 +23,10 @@ class TopicName:
     """A persistent topic without its partition.
 
     Args:
-        tenant: its tenant.
-        namespace: its namespace.
-        local: its name in there.
-        given: as the user wrote it, for errors and logs; names are equal whatever it is.
+        tenant: the topic's tenant.
+        namespace: the topic's namespace.
+        local: the name inside the namespace.
+        given: the name as the user wrote it, for errors and logs; ignored by comparisons.
 
     ``path`` is ``tenant/namespace/topic`` for a URL: percent-encoded once, a blank as ``%20``.
     """
@@ -78,7 +78,7 @@ def namespace_path(namespace: str) -> str:
     """``tenant/namespace`` for a URL.
 
     Raises:
-        SerdesError: it is something else.
+        SerdesError: the text is something else.
     """
     parts = namespace.split("/")
     if len(parts) != 2 or not all(map(_is_name, parts)):

@@ -109,7 +109,7 @@ class Transport:
         return outcome
 
     def _classified(self, request: ApiRequest, url: str, failure: Failure) -> TransientFailure:
-        """Classify a failed request. Raises SchemaRegistryError: the failure is permanent."""
+        """Classify a failed request. Raises SchemaRegistryError if the failure is permanent."""
         if url not in request.urls:
             return _lasting_or_transient(request, url, replace(failure, text=f"redirected to {url}: {failure.text}"))
         if failure.diagnosis is None or origin(url) in self.answered:
