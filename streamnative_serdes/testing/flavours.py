@@ -1,4 +1,4 @@
-"""Pulsar releases: how the responses of other releases differ from those of 4.0.8.
+"""Pulsar releases: the differences between the responses of other releases and of 4.0.8.
 
 Source: SchemasResourceBase of Pulsar 2.8 to 2.10; Pulsar 4.2.4 as observed: its web server is Jetty 12.
 """

@@ -123,7 +123,7 @@ def as_page(status: int, message: str, request: Request) -> Answer:
 
 
 def _page(status: int, message: str, request: Request) -> tuple[bytes, str]:
-    """The page in the first accepted type that Jetty can write; empty if there is none."""
+    """The page in the first accepted type that Jetty can write; empty if there is no such type."""
     rows = {"url": request.path, "status": str(status), "message": message, "servlet": _SERVLET}
     for kind in request.acceptable() if "Accept" in request.headers else ["*/*"]:
         if kind in ("text/html", "text/*", "*/*"):
