@@ -1,4 +1,4 @@
-"""Connect's data API: schemas made at run time, structs, and converters that read and write as Java's workers do."""
+"""Connect's data API: schemas made at run time, structs, and converters with the formats of Java's workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Converter: between Connect's data and the bytes of a message, as Kafka's ``org.apache.kafka.connect.storage``."""
+"""Converter: Connect's data to bytes of messages and back, as in Kafka's ``org.apache.kafka.connect.storage``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Converter(ABC):
 
     @abstractmethod
     def configure(self, config: Mapping[str, Any], is_key: bool = False) -> None:
-        """Set the options; unknown ones are ignored, since workers pass all of theirs.
+        """Set the options; unknown options are ignored, since workers pass all of their own.
 
         Raises:
             ConfigError: an option has an invalid value.

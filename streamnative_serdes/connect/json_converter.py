@@ -1,4 +1,4 @@
-"""JsonConverter and its options: messages as Kafka's ``org.apache.kafka.connect.json.JsonConverter`` has them."""
+"""JsonConverter and its options: messages as of Kafka's ``org.apache.kafka.connect.json.JsonConverter``."""
 
 from __future__ import annotations
 
@@ -107,9 +107,9 @@ _NOTHING: Final = SchemaAndValue(None, None)
 class JsonConverter(Converter):
     """Writes and reads ``{"schema": ..., "payload": ...}``, or the payload alone. May be used by several threads.
 
-    What Java reads silently as another value is an error here: text for an int (Java: 0), an int that is too large
-    (Java: its lowest bits), a fraction for an int, a symbol that an enum does not have, a key that comes twice, or
-    characters after the message. ``None`` as the string key of a map is an error too (Java writes "null").
+    Data that Java silently reads as another value are an error here: text for an int (Java: 0), an int that is too
+    large (Java: its lowest bits), a fraction for an int, a symbol that an enum does not have, a key that comes twice,
+    or characters after the message. ``None`` as the string key of a map is an error too (Java writes "null").
 
     Args:
         config: ``schemas.enable``, ``schemas.cache.size``, ``decimal.format``, ``replace.null.with.default``,
@@ -127,7 +127,7 @@ class JsonConverter(Converter):
 
     @classmethod
     def of_options(cls, options: JsonOptions) -> JsonConverter:
-        """A converter with checked options; its caches are empty, as those of an unpickled one."""
+        """A converter with checked options; its caches are empty, as in an unpickled converter."""
         made = cls()
         made._set(options)
         return made

@@ -69,7 +69,7 @@ def from_json(node: Any, form: Form) -> Schema:
     """The schema of parsed JSON.
 
     Raises:
-        DecodeError: it is not such a schema; ``path`` names the place in the JSON.
+        DecodeError: the JSON is not such a schema; ``path`` names the place in the JSON.
     """
     try:
         return _read(node, form)
@@ -200,7 +200,7 @@ class Envelopes:
         return self._parsed(data)
 
     def known(self, data: bytes) -> tuple[bytes, KnownSchema] | None:
-        """The bytes that the message begins with and their schema, if a message that began so has been read."""
+        """The bytes that the message begins with, and their schema, if an earlier message began with the same bytes."""
         last = self._last
         if last is not None and data.startswith(last[0]):
             return last
@@ -214,9 +214,9 @@ class Envelopes:
         return self._last
 
     def _payload(self, data: bytes, start: int) -> tuple[Any] | None:
-        """The parsed payload of a known envelope; None if what follows is not a payload and a brace.
+        """The parsed payload of a known envelope; None if the rest is not a payload and a brace.
 
-        The whole is then parsed, so that errors are the same.
+        The whole message is then parsed, so that errors are the same.
         """
         try:
             text = str(data[start:], "utf-8")
@@ -235,7 +235,7 @@ class Envelopes:
         return known, envelope["payload"]
 
     def schema_of(self, node: Any) -> KnownSchema:
-        """The schema of parsed JSON. Raises DecodeError: it is no schema; ``path`` begins with ``schema``."""
+        """The schema of parsed JSON. Raises DecodeError for other JSON; ``path`` begins with ``schema``."""
         if node is None:
             return KnownSchema(None, read_schemaless)
         try:
@@ -246,7 +246,7 @@ class Envelopes:
             raise
 
     def _keep(self, data: bytes, known: KnownSchema) -> None:
-        """Keep a schema by the bytes in front of the payload; the least recently used ones make room."""
+        """Keep a schema by the bytes in front of the payload; drops the least recently used schemas."""
         prefix = self._prefix(data)
         if prefix is None or not self._most or len(prefix) > MAX_TEXT:
             return

@@ -46,7 +46,7 @@ Read = Callable[[Any], Any]
 
 
 class Form(NamedTuple):
-    """How values are written: the options ``decimal.format`` and ``replace.null.with.default``."""
+    """The form of values: the options ``decimal.format`` and ``replace.null.with.default``."""
 
     numeric: bool = False
     replace_null: bool = True
@@ -56,7 +56,7 @@ class Form(NamedTuple):
 
 
 def writer(schema: Schema, form: Form) -> Write:
-    """The function from a value to its JSON text. It raises EncodeError, with the path, for one that does not fit."""
+    """The function from a value to its JSON text. Raises EncodeError, with the path, if the value does not fit."""
     write = _logical_writer(schema, form) or _WRITERS[schema.type](schema, form)
     checked = schema.checker(make_checker) if schema.type.is_primitive else None
     default, optional, replace = schema.default, schema.optional, form.replace_null
@@ -224,7 +224,7 @@ def _inner(path: str, value: Any) -> str:
 
 
 def reader(schema: Schema, form: Form) -> Read:
-    """The function from parsed JSON to a value. It raises DecodeError, with the path, for one that does not fit."""
+    """The function from parsed JSON to a value. Raises DecodeError, with the path, if the JSON does not fit."""
     read = _logical_reader(schema) or _READERS[schema.type](schema, form)
     default, optional, replace = schema.default, schema.optional, form.replace_null
 

@@ -1,7 +1,7 @@
 """Connect's logical types, known by the schema's name: Date, Time, Timestamp and Decimal; and enums.
 
-Each has ``from_logical``, from Python's value to what is stored (an int, or a decimal's bytes), and ``to_logical``, the
-way back. Where Python has no such value (a Date or Timestamp outside of the years 1 to 9999, or the Time 24:00 that
+Each has ``from_logical``, from Python's value to the stored value (an int, or a decimal's bytes), and ``to_logical``,
+the way back. If Python has no such value (a Date or Timestamp outside of the years 1 to 9999, or the Time 24:00 that
 Java allows), the value is the stored int itself.
 """
 
@@ -202,7 +202,7 @@ def decimal_of(scale: int, stored: bytes) -> decimal.Decimal:
 
 
 def to_bytes(unscaled: int) -> bytes:
-    """As Java's ``BigInteger.toByteArray``: big-endian two's complement, the fewest bytes."""
+    """The bytes of an integer as from Java's ``BigInteger.toByteArray``: big-endian two's complement, fewest bytes."""
     size = (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1
     return unscaled.to_bytes(size, "big", signed=True)
 
@@ -250,7 +250,7 @@ class Enum:
     def schema(
         name: str, symbols: Sequence[str], *, optional: bool = False, default: str | None = None, doc: str | None = None
     ) -> Schema:
-        """Symbols are numbered from 0. Raises SchemaError if there are none, or one twice, or a name is missing."""
+        """An enum's schema; symbols are numbered from 0. Raises SchemaError if symbols are missing, empty or equal."""
         if not name or not symbols or len(set(symbols)) != len(symbols):
             raise SchemaError(f"expected a name and symbols that differ, got {name!r:.80} and {list(symbols)!r:.80}")
         numbers = {f"{Enum.LOGICAL_NAME}.{symbol}": str(number) for number, symbol in enumerate(symbols)}
@@ -271,7 +271,7 @@ class Enum:
 
 
 def _numbered(parameters: Mapping[str, str], prefix: str) -> dict[str, int]:
-    """Symbols in the order of their numbers; those without a number (Confluent's older ones) in their own order."""
+    """Symbols in the order of their numbers; symbols without numbers (Confluent's older form) in their own order."""
     found = [(key[len(prefix) :], text) for key, text in parameters.items() if key.startswith(prefix)]
     numbered = {symbol: int(text) if _is_int32(text) else at for at, (symbol, text) in enumerate(found)}
     return dict(sorted(numbered.items(), key=lambda each: each[1]))

@@ -26,7 +26,7 @@ _WIDTHS: Final = {
 
 
 class SchemaProjector:
-    """As Java's ``org.apache.kafka.connect.data.SchemaProjector``."""
+    """The counterpart of Java's ``org.apache.kafka.connect.data.SchemaProjector``."""
 
     @staticmethod
     def project(source: Schema, value: Any, target: Schema) -> Any:
@@ -36,7 +36,7 @@ class SchemaProjector:
 
         Raises:
             SchemaError: the schemas are not compatible; ``path`` names the field.
-            EncodeError: the value is not one of ``source``; ``path`` too.
+            EncodeError: the value does not fit ``source``; ``path`` names the field.
         """
         return _project(source, value, target)
 

@@ -119,7 +119,7 @@ class Schema:
 
     @property
     def default(self) -> Any:
-        """The value in place of None; do not change a list, dict or Struct."""
+        """The value in place of None; a list, dict or Struct must not be changed."""
         return self._default
 
     @property
@@ -136,7 +136,7 @@ class Schema:
 
     @property
     def parameters(self) -> Mapping[str, str] | None:
-        """Read-only; None if there are none."""
+        """The parameters, read-only; None if there are no parameters."""
         return self._parameters
 
     @property
@@ -153,7 +153,7 @@ class Schema:
 
     @property
     def namespace(self) -> str | None:
-        """The part of ``name`` before its last dot; None if there is none."""
+        """The part of ``name`` before its last dot; None without a dot."""
         return self._name.rpartition(".")[0] or None if self._name else None
 
     @property
@@ -165,7 +165,7 @@ class Schema:
         return found
 
     def field(self, name: str) -> Field | None:
-        """The field of that name; None if there is none."""
+        """The field with this name; None if it does not exist."""
         return self.fields_by_name.get(name)
 
     def replaced(self, **changes: Any) -> Schema:
@@ -188,7 +188,7 @@ class Schema:
         )
 
     def fits(self, other: Schema) -> bool:
-        """Whether the two are equal but for ``optional``, ``default`` and ``doc``, so that a Struct of one is of both.
+        """Whether both schemas are equal except for ``optional``, ``default`` and ``doc``, so a Struct fits both.
 
         Java requires equal schemas, which a struct's own default can never have.
         """

@@ -55,7 +55,7 @@ class Struct(dict[str, Any]):
         """Set a field; None removes its value.
 
         Raises:
-            EncodeError: there is no such field, or the value does not fit; ``path`` names the place.
+            EncodeError: the field does not exist, or the value does not fit; ``path`` names the place.
         """
         schema = self._field(name).schema
         if value is not None:

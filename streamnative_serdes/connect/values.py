@@ -1,4 +1,4 @@
-"""Whether a value fits a schema: one function per type, which names the path of the field that does not fit."""
+"""Checks that values fit their schemas: a function for each type, which names the path of the bad field."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def make_checker(schema: Schema) -> Check:
 
 
 def _logical_checker(schema: Schema, logical: Any) -> Check:
-    """The conversion to what is stored, whose result is dropped."""
+    """The check by the conversion to the stored value, whose result is dropped."""
     convert: Callable[[Any, Any], object] = logical.from_logical
     given: Any = schema
     if logical is Decimal:  # its number is enough, without the bytes

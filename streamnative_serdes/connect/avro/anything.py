@@ -1,4 +1,4 @@
-"""Data without a schema in Avro: a record with a field for each type, of which at most one is set."""
+"""Data without a schema in Avro: a record with a field for each type, with at most one field set."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def to_anything(value: Any, path: str = "", depth: int = 0) -> dict[str, Any]:
     """The record of ``value``: None, bool, int, float, str, bytes, list, tuple or dict.
 
     Raises:
-        EncodeError: it is something else, is nested too deeply, or an int does not fit 64 bits.
+        EncodeError: the value is something else, is nested too deeply, or an int does not fit 64 bits.
     """
     if depth > _MAX_DEPTH:
         raise EncodeError(f"the value is nested deeper than {_MAX_DEPTH} levels", path=path[:200])

@@ -18,7 +18,7 @@ from .options import AvroOptions
 
 
 def to_json(schema: Schema, value: Any, options: AvroOptions) -> Any:
-    """A default as JSON: bytes are text of code points 0 to 255, and maps that Avro has not are lists of pairs.
+    """A default as JSON: bytes are text of code points 0 to 255, and maps that Avro does not have are lists of pairs.
 
     Raises:
         SchemaError: an Avro map would have None as a key.
@@ -85,9 +85,9 @@ def _struct_json(schema: Schema, value: Any, options: AvroOptions) -> Any:
 
 
 def fits(node: Any, value: Any, *, whole: bool = True) -> bool:
-    """Whether JSON made by :func:`to_json` is a valid default of an Avro type, for Avro 1.11: first branch of a union.
+    """Whether JSON from :func:`to_json` is a valid default of an Avro type by Avro 1.11: of a union, the first branch.
 
-    Text for a number that is not finite is one only as the ``whole`` default.
+    Text for a number that is not finite is valid only as the ``whole`` default.
     """
     if isinstance(node, list):
         return fits(node[0], value, whole=whole)

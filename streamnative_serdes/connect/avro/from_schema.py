@@ -38,10 +38,10 @@ _MOST_TYPES: Final = 50_000
 
 
 def connect_schema(schema: avro.Schema, options: AvroOptions, version: int | None = None) -> Schema | None:
-    """The Connect schema of an Avro schema; None if it is that of data without a schema.
+    """The Connect schema of an Avro schema; None if the Avro schema is for data without a schema.
 
     Args:
-        schema: as the registry has it.
+        schema: the schema in the registry.
         options: of the converter.
         version: of the schema in the registry; the outermost Connect schema has it, unless Avro has another.
 
@@ -118,8 +118,8 @@ class SchemaReader:
             node: the type.
             path: of the field, for errors.
             optional: null is a branch of its union.
-            default: that of its Avro field.
-            doc: that of its Avro field.
+            default: of the Avro field.
+            doc: of the Avro field.
             version: in the registry.
         """
         self._count(path)
@@ -138,7 +138,7 @@ class SchemaReader:
         return made.replaced(optional=True) if optional or made.optional else made
 
     def _count(self, path: str) -> None:
-        """A named type is written out wherever it is used, so a small schema can become a huge one."""
+        """Count and limit schemas: a named type is written out wherever used, so a small schema can become huge."""
         self._left -= 1
         if self._left < 0:
             raise SchemaError(

@@ -1,4 +1,4 @@
-"""The words of Connect's Avro conventions: properties, parameters and names, as Confluent's AvroData has them.
+"""The words of Connect's Avro conventions: properties, parameters and names, as in Confluent's AvroData.
 
 Source: ``io.confluent.connect.avro.AvroData`` and ``io.confluent.connect.schema`` (Confluent's schema-registry).
 """
@@ -56,7 +56,7 @@ _OTHERS = re.compile(r"[^A-Za-z0-9_]")
 
 
 def scrubbed(name: str, options: AvroOptions) -> str:
-    """A field's name or a part of a full name; with ``scrub.invalid.names``, as one that Avro allows."""
+    """A field's name or a part of a full name; with ``scrub.invalid.names``, changed to a name that Avro allows."""
     if not options.scrub_invalid_names or not name:
         return name
     encoded = quote_plus(name, safe="*", errors="replace").replace("~", "%7E")  # as Java's URLEncoder
@@ -64,7 +64,7 @@ def scrubbed(name: str, options: AvroOptions) -> str:
 
 
 def split_name(full: str, options: AvroOptions) -> tuple[str, str]:
-    """Namespace (empty if there is none) and last part of a name."""
+    """The namespace (empty if missing) and the last part of a name."""
     namespace, _, last = full.rpartition(".")
     parts = (scrubbed(part, options) for part in namespace.split("."))
     return ".".join(parts), scrubbed(last, options)
@@ -90,14 +90,14 @@ def is_enum(schema: Schema) -> bool:
 
 
 def enum_name(schema: Schema, options: AvroOptions) -> str | None:
-    """The name of the Avro enum that a text schema is written as; None if it is written as a string."""
+    """The name of the Avro enum for a text schema; None if the schema is written as a string."""
     if schema.type is not Type.STRING or not (options.generalized_sum_type_support or options.enhanced_schema_support):
         return None
     return (schema.parameters or {}).get(enum_parameter(options))
 
 
 def fixed_size(schema: Schema) -> int | None:
-    """The size of the Avro fixed that bytes are written as; None if they are written as bytes.
+    """The size of the Avro fixed for a schema of bytes; None if the schema is written as bytes.
 
     Raises:
         SchemaError: the parameter is not a size.
@@ -111,7 +111,7 @@ def fixed_size(schema: Schema) -> int | None:
 
 
 def is_avro_map(schema: Schema, options: AvroOptions) -> bool:
-    """Whether a map is written as an Avro map, whose keys are text; others are arrays of entries."""
+    """Whether a map is written as an Avro map, whose keys are text; other maps are arrays of entries."""
     key = schema.key_schema
     assert key is not None
     return key.type is Type.STRING and (not key.optional or options.allow_optional_map_keys)
@@ -123,7 +123,7 @@ def branch_field(index: int, kind: str, full: str | None, options: AvroOptions) 
     Args:
         index: of the branch.
         kind: the Avro type of the branch.
-        full: its full name, if it has one.
+        full: the full name of the branch, if the branch has a name.
         options: of the converter.
     """
     if options.generalized_sum_type_support:

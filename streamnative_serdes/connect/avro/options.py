@@ -81,5 +81,5 @@ class AvroOptions:
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> Self:
-        """Raises: ConfigError: a value is invalid. Other options are ignored."""
+        """The options in ``config``; other options are ignored. Raises ConfigError if a value is invalid."""
         return cls(*(checked(option, config.get(option.key)) for option in AVRO_DATA_OPTIONS))

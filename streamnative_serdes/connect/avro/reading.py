@@ -30,9 +30,9 @@ _ONLY = "v"
 
 
 def with_branches(schema: avro.Schema) -> avro.Schema:
-    """The schema with a record of one field around each branch of a union that a struct stands for.
+    """The schema with a record of one field around each branch of unions that become structs.
 
-    A record takes no bytes of its own, so this schema reads the same bytes; but the data says which branch it is.
+    A record takes no bytes of its own, so this schema reads the same bytes; but the data names the branch.
     """
     if not _has_union(schema.root, set()):
         return schema
@@ -96,7 +96,7 @@ class _Wrapper:
 
 
 def _wrapped_default(node: avro.AvroType, value: Any) -> Any:
-    """A default for the type with branches; one that does not fit is an error only where it is needed."""
+    """A default for the type with branches; a default that does not fit is an error only at its use."""
     if value is avro.MISSING or value is None:
         return value
     match node:
@@ -123,15 +123,15 @@ def reader_of(
     version: int | None,
     logical: Callable[[bytes], Any] | None = None,
 ) -> Callable[[bytes], SchemaAndValue]:
-    """Reads messages.
+    """The function that reads messages.
 
     Args:
-        schema: that the data has, without :func:`with_branches`.
-        decode: makes data of bytes, without logical types, with the names of records in unions.
+        schema: the schema of the data, without :func:`with_branches`.
+        decode: decodes bytes to data, without logical types, with the names of records in unions.
         options: of the converter.
         version: of the schema in the registry.
-        logical: the same with logical types, if the codec's are Connect's. It is tried first, since it is far faster;
-            but there are dates that Python does not have.
+        logical: as ``decode``, with logical types, if the codec's are Connect's. It is tried first, since it is far
+            faster, but fails for dates that Python does not have.
 
     Raises:
         SchemaError: the schema has no Connect schema.
@@ -154,7 +154,7 @@ def reader_of(
 
 
 def has_connects_logical_types(schema: avro.Schema) -> bool:
-    """Whether there are logical types, and all of them are also Connect's, so that the codec's values are."""
+    """Whether the schema has logical types, and all of them are Connect's, so the codec's values are Connect's too."""
     found = _logical_types(schema.root, set())
     return bool(found) and found <= _CONNECTS
 
@@ -170,7 +170,7 @@ def _logical_types(node: avro.AvroType, seen: set[int]) -> set[str]:
 
 
 def _plain(datum: Any) -> Any:
-    """Without the names of records in unions."""
+    """The datum without the names of records in unions."""
     if isinstance(datum, tuple):
         return _plain(datum[1])
     if isinstance(datum, list):
@@ -214,7 +214,7 @@ def _small(schema: Schema) -> Convert:
 
 
 def _set(found: dict[str, Any]) -> dict[str, Any]:
-    """Only the fields that are not null."""
+    """The fields that are not null."""
     if None in found.values():
         return {name: value for name, value in found.items() if value is not None}
     return found
@@ -249,7 +249,7 @@ class _Maker:
         return _small(schema) if schema.type in (Type.INT8, Type.INT16) else _same
 
     def _struct(self, schema: Schema, node: avro.Record) -> Convert:
-        """Makes the codec's dict, which nobody else has, into a Struct."""
+        """Turns the codec's dict, which nobody else uses, into a Struct."""
         kinds = zip(node.fields, schema.fields or (), strict=True)
         fields = [(part.name, self.nullable(field.schema, part.type)) for part, field in kinds]
         changed = [(name, field) for name, field in fields if field is not _same]
@@ -321,7 +321,7 @@ class _Maker:
         return convert
 
     def _union(self, schema: Schema, node: avro.Union) -> Convert:
-        """The field of the branch that the name of the record says."""
+        """A struct with the field of the branch that the record's name gives."""
         branches = [(at, branch) for at, branch in enumerate(node.branches) if branch.kind != "null"]
         fields = {
             f"b{at}": (field.name, self.nullable(field.schema, branch))

@@ -44,9 +44,9 @@ class Translated(NamedTuple):
 
     Args:
         text: as JSON.
-        exact: whether it has all that strict Avro requires: no decimal has a scale that Avro does not allow.
-        filled: whether each default is also that of an Avro field.
-        branches: by each schema that stands for a union, what the branches of its fields are called.
+        exact: whether the schema is valid in strict Avro: no decimal has a scale that Avro does not allow.
+        filled: whether each default is also the default of an Avro field.
+        branches: for each schema that stands for a union, the names of the branches by field.
     """
 
     text: str
@@ -87,7 +87,7 @@ class SchemaWriter:
         self.branches: dict[Schema, tuple[str, ...]] = {}
 
     def node(self, schema: Schema, path: str, *, in_field: bool = False) -> Node:
-        """The Avro type of a schema. ``in_field``: it is that of a field, which carries the default."""
+        """The Avro type of a schema. ``in_field``: the schema belongs to a field, and the field has the default."""
         if names.is_union(schema):
             return self._union(schema, path)
         if schema.optional and schema.type is Type.STRUCT:
@@ -162,7 +162,7 @@ class SchemaWriter:
         return {"type": "array", "items": self._entry(schema, fields, path)}
 
     def _entry(self, schema: Schema, fields: list[Any], path: str) -> Node:
-        """The record of one entry. Java calls all unnamed ones MapEntry, and then fails if they are different."""
+        """The record of a map's entry. Java calls all unnamed entries MapEntry, and fails if they differ."""
         if schema.name is not None:
             entry = {"type": "record", **self._named(schema, path), "fields": fields}
             return self._defined_once(entry | {names.INTERNAL_TYPE_PROP: names.MAP_ENTRY}, path)
@@ -225,7 +225,7 @@ class SchemaWriter:
         return names.NAMESPACE, names.DEFAULT_NAME + (str(self._anonymous) if self._anonymous > 1 else "")
 
     def _defined_once(self, node: Node, path: str) -> Node:
-        """The type with this name: the first one, if this one is the same but for its default."""
+        """The type with this name: the first definition, if ``node`` differs only in its default."""
         if "name" not in node:
             return node
         first, where = self._defined.setdefault(node["name"], (node, path))
@@ -246,16 +246,16 @@ class SchemaWriter:
             self._unsettled.setdefault(node["name"], []).append((default, in_field, path))
 
     def _note_left_out(self, node: Node, path: str) -> None:
-        """The Avro field has no default, so that it does not carry that of a named type."""
+        """Note that the Avro field has no default, so a default of its named type cannot move to the field."""
         kind = node[0] if isinstance(node, list) else node
         uses = self._unsettled.get(kind.get("name"), [])
         uses[:] = [(default, in_field and where != path, where) for default, in_field, where in uses]
 
     def settle(self) -> None:
-        """Leave defaults to the fields where uses of one named type have different ones, since Avro has it once.
+        """Leave defaults to the fields if uses of a named type have different defaults: Avro defines the type once.
 
         Raises:
-            SchemaError: one of these defaults is not that of an Avro field.
+            SchemaError: one of these defaults is not the default of an Avro field.
         """
         for name, uses in self._unsettled.items():
             if all(use[0] == uses[0][0] for use in uses):
@@ -322,7 +322,7 @@ def most_digits(schema: Schema) -> int | None:
 
 
 def _widened(schema: Schema, default: Any) -> Any:
-    """The default of a field of float32 has the digits of a double, unlike the property, as in Java."""
+    """A default as that of an Avro field: a float32 gets the digits of a double, unlike in the property, as in Java."""
     return schema.default if schema.type is Type.FLOAT32 and isinstance(default, float) else default
 
 

@@ -39,7 +39,7 @@ def datum_of(schema: Schema | None, convert: Convert | None, value: Any) -> Any:
 
 
 def converter_of(schema: Schema, options: AvroOptions, translated: Translated) -> Convert | None:
-    """Converts values other than None; None if they are the codec's as they are."""
+    """A function that converts values other than None; None if the codec takes the values unchanged."""
     logical = logical_of(schema)
     size = names.fixed_size(schema)
     if logical is Decimal:
@@ -66,7 +66,7 @@ def _nullable(schema: Schema, options: AvroOptions, translated: Translated) -> C
 
 
 def _decimal(schema: Schema, size: int | None) -> Convert:
-    """A decimal, of no more digits than the precision that its schema declares, as Avro's own library checks it."""
+    """A function for decimals; refuses more digits than the precision in the schema, as Avro's own library does."""
     precision = most_digits(schema) if names.PRECISION in (schema.parameters or {}) else None
     limit = math.inf if precision is None else 10**precision
     scale = Decimal.scale(schema)
@@ -84,7 +84,7 @@ def _decimal(schema: Schema, size: int | None) -> Convert:
 
 
 def _extended(stored: bytes, size: int | None) -> bytes:
-    """A decimal, filled up with its sign if it is a fixed."""
+    """The bytes of a decimal, filled up with its sign to ``size`` for a fixed."""
     if size is None:
         return stored
     if len(stored) > size:
@@ -181,7 +181,7 @@ def _struct(schema: Schema, options: AvroOptions, translated: Translated) -> Con
 
 
 def _union(schema: Schema, options: AvroOptions, translated: Translated) -> Convert:
-    """The branch of the first field that is set, with its name, since a value may fit several."""
+    """A function that returns the first set field's branch and value, since a value may fit several branches."""
     branches = [
         (name, label, converter_of(kind, options, translated) or _same)
         for (name, _, kind), label in zip(schema.fields or (), translated.branches[schema], strict=True)
@@ -202,12 +202,12 @@ def _union(schema: Schema, options: AvroOptions, translated: Translated) -> Conv
 
 
 def is_direct(schema: Schema, options: AvroOptions, *, checked: bool = True) -> bool:
-    """Whether the codec with logical types writes values of this schema as they are, with the checks that matter.
+    """Whether the codec with logical types writes values of this schema unchanged, with the necessary checks.
 
     Args:
         schema: of the values.
         options: of the converter.
-        checked: a Struct has checked them when they were set. Items of lists may have changed since.
+        checked: a Struct has checked the values when they were set. Items of lists may have changed since.
     """
     if names.is_union(schema):
         return False
@@ -225,7 +225,7 @@ def is_direct(schema: Schema, options: AvroOptions, *, checked: bool = True) -> 
 
 
 def _is_direct_field(name: str, schema: Schema, options: AvroOptions) -> bool:
-    """A field that is not set is written as the default of the Avro field."""
+    """As :func:`is_direct`, for a field; if not set, the codec writes the default of the Avro field."""
     scrubbed = names.scrubbed(name, options) != name
     ignored = options.ignore_default_for_nullables and schema.optional and schema.default is not None
     return not scrubbed and not ignored and is_direct(schema, options)
