@@ -102,13 +102,13 @@ class AdminEntryReader:
     def entries(
         self, topic: str, *, partition: int | None = None, start: tuple[int, int] = (0, 0)
     ) -> Iterator[StoredEntry]:
-        """Yield the topic's entries, partition after partition, up to the end that each has when its turn comes.
+        """Yield the topic's entries, partition after partition, each up to its end when its reading begins.
 
         Args:
-            topic: its name in the forms of :meth:`TopicName.parse`; the name of one partition means that one.
-            partition: only this one.
-            start: ledger and entry from which on entries are read, to continue: that of the last entry read, and its
-                number + 1. With several partitions it has no meaning.
+            topic: the name in the forms of :meth:`TopicName.parse`; the name of a partition reads only this partition.
+            partition: read only this partition.
+            start: ledger and entry to start at. To continue, pass the ledger of the last entry read, and the entry's
+                number + 1. Has no meaning for several partitions.
         """
         name = TopicName.parse(topic, self._tenant, self._namespace)
         parts = self._parts(name, _partition_in(name) if partition is None else partition)
@@ -122,13 +122,13 @@ class AdminEntryReader:
                     yield self._entry(name, part, ledger, number)
 
     def entry(self, topic: str, ledger: int, entry: int, *, partition: int | None = None) -> StoredEntry:
-        """One entry, by the number of its ledger and its number in there.
+        """One entry, by the number of its ledger and its number in the ledger.
 
         Args:
             topic: as in :meth:`entries`.
             ledger: number of the ledger.
             entry: number in the ledger.
-            partition: of the topic; None if the topic has none.
+            partition: of the topic; None if the topic has no partitions.
         """
         name = TopicName.parse(topic, self._tenant, self._namespace)
         number = _partition_in(name) if partition is None else partition
@@ -142,7 +142,7 @@ class AdminEntryReader:
         return [_part(name, number) for number in range(count)] if count else [_part(name, -1)]
 
     def _ledgers(self, name: TopicName, part: _Part) -> list[tuple[int, int]]:
-        """The ledgers of a partition, and how many entries each has now."""
+        """The ledgers of a partition, and the present number of entries in each."""
         request = self._request(name, f"{part.path}/internalStats", "list the ledgers of the topic")
         return self._rest.ask(request, _ledgers)
 
@@ -177,13 +177,13 @@ def _part(name: TopicName, number: int) -> _Part:
 
 
 def _partition_in(name: TopicName) -> int | None:
-    """The number of the partition that the given name is of."""
+    """The number of the partition in the given name; None for a topic's name."""
     local = name.given.rpartition("/")[2]
     return None if local == name.local else int(local.rpartition("-")[2])
 
 
 def _partitions(tree: Any) -> int:
-    """How many partitions a topic has; 0 if it is not partitioned. Raises ValueError with what was expected."""
+    """The number of partitions; 0 for a topic that is not partitioned. Raises ValueError with the expected form."""
     count = tree.get("partitions") if isinstance(tree, dict) else None
     if type(count) is not int or not 0 <= count < 2**31:
         raise ValueError('{"partitions": NUMBER}')
@@ -191,9 +191,9 @@ def _partitions(tree: Any) -> int:
 
 
 def _ledgers(tree: Any) -> list[tuple[int, int]]:
-    """Ledgers and their numbers of entries; raises ValueError with what was expected.
+    """Ledgers and their numbers of entries; raises ValueError with the expected form.
 
-    The ledger that is being written has 0 entries here, and so the position of the last entry counts for it.
+    The ledger that is being written has 0 entries here, so its number comes from the position of the last entry.
     """
     ledgers = tree.get("ledgers") if isinstance(tree, dict) else None
     last = _POSITION.fullmatch(str(tree.get("lastConfirmedEntry"))) if isinstance(tree, dict) else None
@@ -224,7 +224,7 @@ def _no_entry(request: ApiRequest, reply: Reply) -> SchemaRegistryError:
 
 
 def _refusal(request: ApiRequest, reply: Reply, sign_in_hint: str) -> SchemaRegistryError:
-    """The typed error for an error response: that of schemas, but what is missing is a topic or an entry."""
+    """The typed error for an error response, as for schemas; but 404 means a missing topic or entry."""
     error = refusal(request, reply, sign_in_hint)
     if reply.status == 404 and reply.reason:
         hint = _GONE if "/entry/" in request.path else "check the name, pulsar.tenant and pulsar.namespace"

@@ -1,4 +1,4 @@
-"""An entry as Pulsar's admin API shows it, metadata in ``X-Pulsar-*`` headers, becomes an entry as it is stored.
+"""An entry from Pulsar's admin API, with metadata in ``X-Pulsar-*`` headers, becomes an entry as stored.
 
 Seen on Pulsar 4.0 (PersistentTopicsBase.generateResponseWithEntry): the payload is decompressed; neither the schema
 version nor any number is lost; text comes in ISO 8859-1, with a blank for each character that it does not have, and
@@ -70,8 +70,8 @@ def entry_of(headers: Mapping[str, str], payload: bytes, *, blanks: bool = False
         blanks: take blanks in keys and properties for blanks. They may be other characters (see above).
 
     Raises:
-        DecodeError: a header is not what Pulsar sends; the text of a key or property may have been lost; or the payload
-            is a part of a compressed message, which the broker has decompressed as if it were whole.
+        DecodeError: a header is not as Pulsar sends it; the text of a key or property may have been lost; or the
+            payload is a part of a compressed message, which the broker has decompressed as if it were whole.
     """
     _refuse_part(headers)
     properties = dict(_properties(headers))
@@ -113,7 +113,7 @@ def _refuse_blanks(headers: Mapping[str, str], properties: Mapping[bytes, bytes]
 
 
 def _field(headers: Mapping[str, str], field: int, name: str, kind: str) -> bytes:
-    """The field as a protocol buffer has it; nothing if there is no such header."""
+    """The field of a protocol buffer; empty if there is no such header."""
     name = f"{_PREFIX}{name}"
     shown = headers.get(name)
     if shown is None:
@@ -161,7 +161,7 @@ def _number(name: str, shown: str) -> int:
 
 
 def _moment(name: str, shown: str) -> int:
-    """Milliseconds since 1970 of a time as Java's Instant shows it, whatever the year."""
+    """Milliseconds since 1970 of a time in the form of Java's Instant, of any year."""
     found = _MOMENT.fullmatch(shown)
     year = int(found[1]) if found else 0
     near = 2000 + year % _YEARS

@@ -59,7 +59,7 @@ class RecordBatch:
 
     @property
     def offsets(self) -> int:
-        """How many offsets the batch takes, with those of records that compaction has removed."""
+        """The number of offsets that the batch takes, with the offsets of records that compaction has removed."""
         return self.last_delta + 1
 
     @property
@@ -72,7 +72,7 @@ class RecordBatch:
         return bool(self.attributes & _TRANSACTIONAL)
 
     def messages(self, limits: BatchLimits, first: int | None = None) -> RecordReader:
-        """The records; ``first`` is the offset of the first one, if it is not the stored one.
+        """The records; ``first`` is the offset of the first record, in place of the stored offset.
 
         Raises:
             DecodeError: the records are damaged; also while they are iterated.
@@ -93,16 +93,16 @@ class RecordBatch:
 def read_batches(
     buffer: memoryview, limits: BatchLimits, *, in_entry: bool = False
 ) -> Iterator[tuple[int, RecordBatch | LegacyMessage]]:
-    """Yield where each batch begins, in bytes, and the batch.
+    """Yield each batch, after the byte at which it begins.
 
     Args:
         buffer: the batches.
         limits: of a batch.
-        in_entry: whether they are those of an entry of KoP. With ``entryFormat=mixed_kafka`` it stores a batch of n
-            offsets, if it is not compressed, with a base offset that is n too small: near a topic's beginning below 0.
+        in_entry: whether the batches are from an entry of KoP. With ``entryFormat=mixed_kafka``, KoP stores an
+            uncompressed batch of n offsets with a base offset that is n too small: near a topic's beginning below 0.
 
     Raises:
-        DecodeError: one is cut off, has a wrong checksum or an impossible number; ``offset`` is the byte.
+        DecodeError: a batch is cut off, has a wrong checksum or an impossible number; ``offset`` is the byte.
     """
     start = 0
     while start < len(buffer):
@@ -117,10 +117,10 @@ def read_batches(
 
 
 def place_error(error: DecodeError, batch: RecordBatch | LegacyMessage, at: int) -> None:
-    """Put the position in the buffer, in which the batch begins ``at`` a byte, into the error.
+    """Put the position in the buffer into the error; the batch begins at byte ``at`` of the buffer.
 
-    Positions in compressed records stay as they are, and say so. The error itself is changed: in a new one, the old one
-    and its frames would stay in memory with the buffers that they refer to, until cycles are collected.
+    Positions in compressed records are not changed, and the text says so. The error itself is changed: a new error
+    would keep the old error and its frames in memory, with their buffers, until cycles are collected.
     """
     if isinstance(batch, RecordBatch) and batch.codec == 0 and error.offset is not None:
         error.offset += at + HEADER_SIZE

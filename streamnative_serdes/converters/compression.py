@@ -91,7 +91,7 @@ def _pulsar(codec: int, data: memoryview, size: int) -> memoryview:
 
 
 def _inflated(name: str, window: int, data: memoryview, most: int, *, ends: bool = True) -> memoryview:
-    """The bytes of a stream. If not ``ends``, its end may be missing: Pulsar's Java client flushes, and writes none.
+    """The bytes of a stream. If not ``ends``, the end may be missing: Pulsar's Java client flushes, but writes no end.
 
     Streams of gzip may follow each other (RFC 1952), and Java's consumers read them.
     """
@@ -137,7 +137,7 @@ def _filled(
     target: memoryview,
     most: int,
 ) -> int:
-    """Decompress to the beginning of ``target``, and return how many bytes those are."""
+    """Decompress to the beginning of ``target``, and return the number of bytes."""
     try:
         return decompress_into(data, target)
     except _cramjam().DecompressionError as error:
@@ -148,7 +148,7 @@ def _filled(
 
 
 def _snappy(data: memoryview, most: int) -> memoryview:
-    """Snappy as it is, or in the chunks of the Java library snappy-java (xerial)."""
+    """Decompress plain Snappy, or Snappy in the chunks of the Java library snappy-java (xerial)."""
     if data[:8] != _XERIAL:
         return _into("snappy", _cramjam().snappy.decompress_raw_into, data, _snappy_size(data, most))
     if len(data) < _XERIAL_HEADER:
@@ -163,7 +163,7 @@ def _snappy(data: memoryview, most: int) -> memoryview:
 
 
 def _chunks(data: memoryview, most: int) -> Iterator[tuple[memoryview, int]]:
-    """Yield each chunk, and how many bytes it has after decompression: together at most ``most``."""
+    """Yield each chunk, and its number of bytes after decompression: together at most ``most``."""
     start = before = 0
     while start < len(data):
         if data[start : start + 8] == _XERIAL:  # streams may follow each other
@@ -200,7 +200,7 @@ def _snappy_size(data: memoryview, most: int, before: int = 0) -> int:
 def _repaired(data: memoryview) -> memoryview:
     """The frame with the right checksum of its header.
 
-    Clients that wrote message sets of format 0 took it over the magic too, and brokers kept that (KAFKA-3160).
+    Clients that wrote message sets of format 0 included the magic in the checksum, and brokers kept that (KAFKA-3160).
     """
     if len(data) < 7 or data[:4] != _LZ4_MAGIC:
         return data

@@ -1,4 +1,4 @@
-"""The interface of a message converter (PIP 94), what checks that a class has it, and several converters in order."""
+"""The interface of a message converter (PIP 94), the check of a class for this interface, and chains of converters."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class MessageConverter(ABC):
     """
 
     def init(self) -> None:
-        """Acquires what the converter needs. It is called once, before the first buffer."""
+        """Acquires the converter's resources. Called once, before the first buffer."""
         return
 
     def close(self) -> None:
-        """Releases what ``init`` acquired. It is called once, after the last buffer."""
+        """Releases the resources of ``init``. Called once, after the last buffer."""
         return
 
     @abstractmethod
@@ -46,7 +46,7 @@ def read_only(buffer: Buffer) -> memoryview:
     """A view of the buffer's bytes through which they cannot be changed.
 
     Raises:
-        TypeError: it is no buffer, or its bytes are not in one piece.
+        TypeError: the object is not a buffer, or its bytes are not in one piece.
     """
     view = memoryview(buffer).toreadonly()
     return view if view.format == "B" and view.ndim == 1 and view.c_contiguous else view.cast("B")
@@ -59,7 +59,7 @@ def validate(implementation: Any) -> type[MessageConverter]:
     """Return the class if it is a converter that a chain can create, and use, by its name alone.
 
     Raises:
-        ConfigError: it is not; the error names all of its faults.
+        ConfigError: the class is not a converter; the error names all of its faults.
     """
     found = list(faults(implementation))
     if found:
@@ -69,7 +69,7 @@ def validate(implementation: Any) -> type[MessageConverter]:
 
 
 def faults(implementation: Any) -> Iterator[str]:
-    """Yield what is wrong with an implementation of MessageConverter."""
+    """Yield the faults of an implementation of MessageConverter."""
     if not inspect.isclass(implementation):
         yield f"expected a class, got {type(implementation).__name__}"
         return
@@ -164,11 +164,11 @@ class ConverterChain:
         return cls(names)
 
     def convert(self, buffer: Buffer) -> memoryview:
-        """The buffer as the first converter that accepts it returns it; the buffer itself if none does.
+        """The buffer, converted by the first converter that accepts it; unchanged if no converter does.
 
         Raises:
-            ConfigError: the chain is closed, or a converter has returned what its interface does not allow.
-            DecodeError: a converter cannot read what it accepts.
+            ConfigError: the chain is closed, or a converter has returned an object that its interface does not allow.
+            DecodeError: a converter cannot read a buffer that it accepts.
         """
         if self._closed:
             raise ConfigError("this chain of converters is closed")
@@ -214,10 +214,10 @@ def _created(converter: str | type[MessageConverter] | MessageConverter) -> Mess
 
 
 def load(name: str) -> Any:
-    """Return what a dotted name stands for, such as ``package.module.Class``.
+    """Return the object with a dotted name, such as ``package.module.Class``.
 
     Raises:
-        ConfigError: there is no such module, or the module has no such name.
+        ConfigError: the module does not exist, or has no such name.
     """
     module_name, dot, attribute = name.rpartition(".")
     if not dot:

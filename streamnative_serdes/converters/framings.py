@@ -1,4 +1,4 @@
-"""Converters of the framings of single values: Confluent's, SNIP 42's, and none.
+"""Converters of the framings of single values: Confluent's, SNIP 42's, and values without framing.
 
 Their buffers are values of Kafka messages, not entries.
 """
@@ -69,7 +69,7 @@ class VersionFramingConverter(MessageConverter):
 class HeaderlessConverter(MessageConverter):
     """Puts the header of one schema version in front of values that have no schema version header.
 
-    In a chain, it comes after the converters of the other framings, because it accepts what they do not.
+    In a chain, it comes after the converters of the other framings, because it accepts all other values.
 
     Args:
         version: in Pulsar's registry.

@@ -50,7 +50,7 @@ class LegacyMessage:
 
     @property
     def timestamp_kind(self) -> int:
-        """-1 none, 0 CreateTime, 1 LogAppendTime."""
+        """The type of the timestamp: -1 none, 0 CreateTime, 1 LogAppendTime."""
         return self.attributes >> 3 & 1 if self.magic else -1
 
     @property
@@ -66,10 +66,10 @@ class LegacyMessage:
         return -1
 
     def messages(self, limits: BatchLimits, first: int | None = None) -> Iterator[Message]:
-        """Yield the message, or those inside; they are numbered from ``first``, or else have the stored offsets.
+        """Yield the message, or the messages inside, with offsets from ``first`` on or, by default, the stored offsets.
 
         Raises:
-            DecodeError: what is inside is damaged, or compressed again.
+            DecodeError: the set inside is damaged, or compressed again.
         """
         if self.codec == 0:
             yield self._message(self.offset if first is None else first, self.timestamp, limits)
@@ -108,7 +108,7 @@ def read_legacy(data: memoryview, start: int, *, check_crc: bool = True) -> Lega
     """A message from exactly its bytes, which begin at byte ``start`` of a buffer.
 
     Raises:
-        DecodeError: its checksum is wrong, or a number is impossible.
+        DecodeError: the checksum is wrong, or a number is impossible.
     """
     offset, _, crc, magic, attributes = _START.unpack_from(data)
     if magic not in (0, 1):
@@ -146,7 +146,7 @@ def _data(data: memoryview, place: int, start: int, name: str) -> tuple[memoryvi
 
 
 def _inside(data: memoryview) -> Iterator[tuple[int, int]]:
-    """Where each message of a set begins, and its size in bytes."""
+    """The position and size of each message in a set, in bytes."""
     start = 0
     while start < len(data):
         left = len(data) - start - 12
@@ -159,7 +159,7 @@ def _inside(data: memoryview) -> Iterator[tuple[int, int]]:
 
 
 def _last_offset(data: memoryview) -> int:
-    """The offset of the last message of a set; 0 if it has none."""
+    """The offset of the last message of a set; 0 for an empty set."""
     last = 0
     for start, _ in _inside(data):
         (last,) = struct.unpack_from(">q", data, start)

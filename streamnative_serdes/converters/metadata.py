@@ -21,11 +21,11 @@ _NUMBER, _BYTES = int, bytes
 
 @dataclass(slots=True)
 class BrokerMetadata:
-    """BrokerEntryMetadata: what the broker adds to an entry.
+    """BrokerEntryMetadata: metadata that the broker adds to an entry.
 
     Args:
-        timestamp: milliseconds at which the broker got it; None if the broker does not add it.
-        index: offset of the entry's last message; None likewise.
+        timestamp: the time of arrival at the broker, in milliseconds; None if the broker does not add the time.
+        index: offset of the entry's last message; None if the broker does not add the index.
     """
 
     timestamp: int | None = None
@@ -34,14 +34,14 @@ class BrokerMetadata:
 
 @dataclass(slots=True)
 class Metadata:
-    """MessageMetadata, or a batch's SingleMessageMetadata: those fields that decide what a message is.
+    """MessageMetadata, or a batch's SingleMessageMetadata: the fields that conversions need.
 
     Args:
         raw: all fields, as they were stored.
         properties: names and values, as stored.
         partition_key: as stored; base64 if ``base64_key``.
-        messages: how many the batch has; None if the entry is one message without a batch.
-        encrypted: whether the payload is.
+        messages: the number of messages in the batch; None if the entry is one message without a batch.
+        encrypted: whether the payload is encrypted.
         payload_size: of one message in a batch, in bytes; so is ``compacted_out``.
         uuid: of a message in chunks; ``chunks`` are their number, ``chunk_id`` is this one's.
         marker: a broker's own message, which no consumer gets; None for all others.
@@ -187,7 +187,7 @@ def _require(value: Any, kind: type, name: str, number: int, start: int) -> None
 
 
 def named(name: str, read: Callable[[], list[tuple[int, Any, int, int]]]) -> Iterator[tuple[int, Any, int, int]]:
-    """The fields that ``read`` returns; its errors begin with the name of what was read."""
+    """The fields that ``read`` returns; errors begin with ``name``."""
     try:
         return iter(read())
     except DecodeError as error:

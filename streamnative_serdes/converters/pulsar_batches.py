@@ -72,7 +72,7 @@ def write_batches(messages: Iterable[Message], broker: BrokerMetadata, publish_t
 
     Args:
         messages: with their offsets.
-        broker: what the entry had; the index of each new entry is the offset of its last message.
+        broker: metadata of the old entry; the index of each new entry is the offset of its last message.
         publish_time: milliseconds, for messages without a timestamp.
         most: bytes that a batch may have.
 
@@ -106,8 +106,8 @@ def _single(message: Message) -> bytes:
 def _properties(headers: tuple[tuple[str, bytes | None], ...]) -> Iterator[tuple[bytes, bytes]]:
     """Headers as properties, which are UTF-8 text.
 
-    If text cannot hold them all, each is as near to it as possible, and one more property has the exact headers: base64
-    of them as Kafka writes them in a record.
+    If text cannot hold all headers exactly, each property is as near as possible, and one more property has the exact
+    headers: in base64, as Kafka writes them in a record.
     """
     exact = True
     for name, value in headers:

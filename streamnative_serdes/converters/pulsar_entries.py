@@ -53,7 +53,7 @@ class PulsarEntryReader:
 
     @property
     def unfinished(self) -> dict[str, int]:
-        """Messages of which a chunk is missing: their UUID, and how many chunks have been read."""
+        """Messages with missing chunks: UUID of the message, and number of chunks read."""
         return {uuid: chunks.count for uuid, chunks in self._chunked.items()}
 
     def entry(self, buffer: Buffer) -> Iterator[Message]:
@@ -98,7 +98,7 @@ class PulsarEntryReader:
             raise DecodeError(f"batch: expected the end after {count} messages, got {len(payload) - place} more bytes")
 
     def _message(self, own: Metadata, whole: Metadata, value: bytes, offset: int) -> Message:
-        """A message; ``own`` has what is its own, ``whole`` what the entry's messages share."""
+        """A message; ``own`` are its own metadata, ``whole`` are the entry's, which all of its messages share."""
         return Message(
             None if own.null_value else value,
             key=_key(own),
@@ -109,7 +109,7 @@ class PulsarEntryReader:
         )
 
     def _assembled(self, entry: Entry) -> memoryview | None:
-        """The payload of a message whose last chunk this is; None for the chunks before it."""
+        """The payload of a message, if ``entry`` is its last chunk; None for earlier chunks."""
         metadata = entry.metadata
         if metadata.chunk_id == 0:
             self._chunked[metadata.uuid] = _Chunks(metadata.chunks)
@@ -152,7 +152,7 @@ def version_of(data: bytes) -> int | None:
     """The schema version in metadata: int64, big-endian; None if it is missing.
 
     Raises:
-        DecodeError: it has another size, or is negative.
+        DecodeError: the version has another size, or is negative.
     """
     if not data:
         return None
@@ -166,7 +166,7 @@ def version_of(data: bytes) -> int | None:
 
 
 def _single(payload: memoryview, place: int, number: int) -> tuple[Metadata, bytes, int]:
-    """A message's metadata and value, and where they end."""
+    """A message's metadata and value, and the position of their end."""
     left = len(payload) - place - 4
     size: int = _SIZE.unpack_from(payload, place)[0] if left >= 0 else -1
     if not 0 <= size <= left:
@@ -188,7 +188,7 @@ def _single(payload: memoryview, place: int, number: int) -> tuple[Metadata, byt
 
 
 def _offset(entry: Entry, number: int, count: int) -> int:
-    """Offset of a message: the index is that of the last one."""
+    """The offset of a message, from the entry's index, which is the offset of the last message."""
     return -1 if entry.broker.index is None else max(-1, entry.broker.index - count + 1 + number)
 
 

@@ -56,7 +56,7 @@ class SegmentBatch:
         """Yield the messages.
 
         Raises:
-            DecodeError: one is damaged.
+            DecodeError: a message is damaged.
         """
         with self._placing():
             yield from self.batch.messages(limits)
@@ -65,7 +65,7 @@ class SegmentBatch:
         """Append the records to columns, and yield whenever those are full, to have them taken.
 
         Raises:
-            DecodeError: a record is damaged, or has what columns cannot hold.
+            DecodeError: a record is damaged, or has values that columns cannot hold.
         """
         with self._placing():
             if isinstance(self.batch, RecordBatch):
@@ -97,7 +97,7 @@ class SegmentBatch:
         return replace(self, batch=replace(batch, key=_copy(batch.key), value=_copy(batch.value)))
 
     def size_held(self) -> int:
-        """Bytes that it takes while it is held."""
+        """Bytes that the batch takes while it is held."""
         if isinstance(self.batch, RecordBatch):
             return len(self.batch.records) + _OBJECT
         return len(self.batch.key or b"") + len(self.batch.value or b"") + _OBJECT
@@ -190,7 +190,7 @@ def _opened(source: Source) -> AbstractContextManager[Readable]:
 
 
 def _read(file: Readable, rest: bytes, block: bytearray) -> memoryview:
-    """``rest``, and what follows in the file, as much as the block can hold."""
+    """``rest`` and the following bytes of the file, as many as the block can hold."""
     view, filled = memoryview(block), len(rest)
     view[:filled] = rest
     while filled < len(view):

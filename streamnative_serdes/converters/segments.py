@@ -134,7 +134,7 @@ class Segments:
         self.limits = BatchLimits(max_batch_size, schema_header=False, check_crc=check_crc)
 
     def batches(self) -> Iterator[SegmentBatch]:
-        """Yield the batches that the isolation lets pass, without control batches.
+        """Yield the batches that the isolation permits, without control batches.
 
         Raises:
             DecodeError: as :func:`read_segment`.

@@ -1,4 +1,4 @@
-"""Entries with their places in a topic, as the admin API and dumps have them, and dumps: files of entries.
+"""Entries with their places in a topic, from the admin API and dumps, and dumps: files of entries.
 
 A dump has entries of topics, one after the other, each with its place and its size::
 
@@ -33,12 +33,12 @@ _MIB: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class StoredEntry:
-    """An entry and where it was stored; each number is -1 if it is not known.
+    """An entry and its place; each number is -1 if unknown.
 
     Args:
         data: the entry as :func:`~.entry.read_entry` takes it apart.
         partition: of the topic; -1 also if the topic has no partitions.
-        ledger: its number in BookKeeper.
+        ledger: the ledger's number in BookKeeper.
         entry: number in the ledger, from 0.
     """
 
@@ -121,8 +121,8 @@ class DumpWriter:
     """Writes entries to a dump.
 
     Args:
-        file: for bytes. It gets the beginning of a dump with the first entry, or when the dump is finished.
-        begun: whether the file has it already.
+        file: for bytes. The beginning of a dump is written with the first entry, or when the dump is finished.
+        begun: whether the file has the beginning already.
     """
 
     def __init__(self, file: BinaryIO, *, begun: bool = False) -> None:
@@ -132,7 +132,7 @@ class DumpWriter:
         """Append an entry.
 
         Raises:
-            EncodeError: it has 2**31 bytes or more.
+            EncodeError: the entry has 2**31 bytes or more.
         """
         if len(entry.data) >= 2**31:
             raise EncodeError(f"expected an entry of fewer than 2**31 bytes, got {len(entry.data)}")
@@ -141,14 +141,14 @@ class DumpWriter:
         self._file.write(entry.data)
 
     def finish(self) -> None:
-        """Make a dump without entries one too."""
+        """Write the beginning of the dump, if there were no entries."""
         if not self.begun:
             self._file.write(MAGIC)
             self.begun = True
 
 
 def read_dump(file: BinaryIO, *, max_entry_size: int = 64 * _MIB) -> Iterator[StoredEntry]:
-    """Yield the entries of a dump. Only one is in memory.
+    """Yield the entries of a dump. Only one entry at a time is in memory.
 
     Args:
         file: of bytes; it need not be seekable.
@@ -182,7 +182,7 @@ def read_dump(file: BinaryIO, *, max_entry_size: int = 64 * _MIB) -> Iterator[St
 
 
 def read_batches_one_by_one(file: BinaryIO, *, max_size: int = 64 * _MIB) -> Iterator[tuple[int, bytes]]:
-    """Yield where each of Kafka's batches begins in a file, and its bytes. Only one is in memory.
+    """Yield the position and bytes of each of Kafka's batches in a file. Only one batch at a time is in memory.
 
     Args:
         file: of batches that follow each other; it need not be seekable.
@@ -211,7 +211,7 @@ def read_one(file: BinaryIO, *, max_size: int = 64 * _MIB) -> bytes:
 
     Raises:
         ConfigError: ``max_size`` is impossible.
-        DecodeError: it is larger than that.
+        DecodeError: the file is larger than ``max_size``.
     """
     _require_size(max_size)
     data = _read(file, max_size + 1)

@@ -27,7 +27,7 @@ _FRONT = struct.Struct(">qiibI")
 
 
 def framed(message: Message) -> bytes | None:
-    """The value as a Kafka record has it: with our header in front if the message names its schema version."""
+    """The value for a Kafka record: with our header in front if the message names its schema version."""
     if message.value is None or message.schema_version is None:
         return message.value
     return header.pack(message.schema_version) + message.value
@@ -124,7 +124,7 @@ class PulsarToKafkaConverter(MessageConverter):
 
         Raises:
             DecodeError: the entry is damaged, encrypted or a chunk.
-            EncodeError: it has no message for consumers, or the batch would be too large.
+            EncodeError: the entry has no message for consumers, or the batch would be too large.
         """
         entry = read_entry(read_only(buffer), check_crc=self._check_crc)
         if entry.metadata.chunks > 1:

@@ -70,7 +70,7 @@ class KafkaToPulsarConverter(MessageConverter):
 
         Raises:
             DecodeError: the entry is damaged.
-            EncodeError: its values have several schema versions, and a batch has only one; or it is too large.
+            EncodeError: the values have several schema versions, but a batch has only one; or the batch is too large.
         """
         converted = self.entries(buffer)
         first = next(converted, None)
@@ -94,7 +94,7 @@ class KafkaToPulsarConverter(MessageConverter):
         yield from write_batches(self._reader.entry(view), entry.broker, publish_time, most)
 
     def _marker(self, buffer: memoryview) -> bytes:
-        """An entry for one without messages: Pulsar has no batch of none, but markers, which brokers send to nobody."""
+        """The result for an entry without messages: a marker, which brokers send to nobody; batches are not empty."""
         entry = self._reader.kafka_entry(buffer)
         metadata = text(1, b"") + number(2, 0) + number(3, entry.metadata.publish_time) + number(MARKER_TYPE, _MARKER)
         return write_entry(metadata, b"", entry.broker)
