@@ -25,7 +25,7 @@ from streamnative_serdes.serializer import KafkaAvroSerializer
 def for_kafka_python(serdes: KafkaAvroSerializer | KafkaAvroDeserializer) -> Any:
     """Wrap a SerDes for ``value_serializer`` or ``value_deserializer`` of kafka-python 2 or 3.
 
-    One with ``is_key=True`` is for ``key_serializer`` or ``key_deserializer``. Headers reach the SerDes with
+    A SerDes with ``is_key=True`` is for ``key_serializer`` or ``key_deserializer``. Headers reach the SerDes with
     kafka-python 3 only: version 2 does not pass them.
 
     Returns:

@@ -71,7 +71,7 @@ def _plain(conf: Mapping[str, Any], bearer: Bearer) -> dict[str, Any]:
 
 
 def _oauthbearer(conf: Mapping[str, Any]) -> dict[str, Any]:
-    """Ask for a token once, for its error: the client would end in a SystemError, or wait for 10 s and not tell why."""
+    """Settings for OAUTHBEARER. A token is requested once, since the client would hide or delay the error."""
     callback = TokenCallback(conf)
     callback.answer()
     return {"oauth_cb": callback}
@@ -91,7 +91,7 @@ class TokenCallback:
         return f"TokenCallback({self._bearer!r})"
 
     def __call__(self, _config: object = None) -> tuple[str, float, str, dict[str, str]]:
-        """As :meth:`answer`; librdkafka asks again 10 s after an error."""
+        """As :meth:`answer`; after an error, librdkafka asks again 10 s later."""
         try:
             return self.answer()
         except SerdesError as error:
