@@ -54,7 +54,7 @@ def _is_plain(cls: Any) -> bool:
 
 
 def _made_by(cls: type, name: str, function: str) -> bool:
-    """Whether a method was created inside the function of that name."""
+    """Whether a method was created inside a function with this name."""
     method = getattr(cls, name, None)
     return isinstance(method, types.FunctionType) and method.__code__.co_qualname.startswith(function)
 

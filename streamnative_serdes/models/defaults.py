@@ -24,7 +24,7 @@ def takes(kind: Any, value: Any, named: Sequence[dict[str, Any]]) -> bool:
     Args:
         kind: the schema.
         value: JSON.
-        named: the records and enums that the schema may refer to. What is not known of them counts as taking it.
+        named: the records and enums that the schema may refer to. An unknown type counts as taking the value.
     """
     if isinstance(kind, list):
         return any(takes(branch, value, named) for branch in kind)
@@ -92,7 +92,7 @@ def _alike(first: Any, second: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """A number of numpy's as Python's; anything else as it is."""
+    """A number of numpy's as Python's; any other value unchanged."""
     if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
         return value.item() if value.dtype.kind in _NUMBERS_OF_NUMPY else value
     return value
@@ -180,7 +180,7 @@ class Defaults:
         return isinstance(branch, str) and type(_plain(value)) in _PRIMITIVES.get(branch, ())[:1]
 
     def _refuse_earlier(self, found: Any, branch: Any, branches: list[Any]) -> None:
-        """Refuse what a reader would take for a value of an earlier branch."""
+        """Refuse a default that a reader would take for a value of an earlier branch."""
         named = [one.schema for one in self._named.values()]
         earlier = next(one for one in branches if one is branch or takes(one, found, named))
         if earlier is not branch:
@@ -220,11 +220,11 @@ class Defaults:
 
 
 class _NoDefaultError(ValueError):
-    """A value cannot be a default; says why."""
+    """A value cannot be a default; the text has the reason."""
 
 
 class _OtherTypeError(ValueError):
-    """A default would be read as a value of another type; says how."""
+    """A default would be read as a value of another type; the text names it."""
 
 
 def _label(branch: Any) -> str:
@@ -235,7 +235,7 @@ def _label(branch: Any) -> str:
 
 
 def _is_list(value: Any) -> bool:
-    """Whether the codec takes it for an array: a sequence, but no text, no bytes and no named tuple."""
+    """Whether the codec takes the value for an array: a sequence, but not text, bytes or a named tuple."""
     return (
         isinstance(value, Sequence)
         and not isinstance(value, str | bytes | bytearray | memoryview)

@@ -1,6 +1,6 @@
 """Reads each supported kind of class into a Model: dataclasses, attrs, pydantic, NamedTuple, pulsar Records.
 
-It does not import their libraries: if one is not loaded, no class of it can exist.
+Their libraries are not imported: if a library is not loaded, its classes cannot exist.
 """
 
 from __future__ import annotations

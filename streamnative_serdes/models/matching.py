@@ -207,7 +207,7 @@ class _Matcher:
 
 
 def _taken(model: Model, names: list[str]) -> dict[str, Attribute]:
-    """Return the attribute for each field that has one: the attribute of that name, or else one with that alias.
+    """Return the attributes by field: the attribute with the field's name, or else an attribute with this alias.
 
     An attribute belongs to one field: its aliases count only if the record has no field of the attribute's own name.
     """
@@ -225,7 +225,7 @@ def _alone(branches: list[AvroType], kind: type) -> bool:
 
 
 def _chosen(classes: list[Any], node: Record | Enum, *, alone: bool) -> Any:
-    """Return the class whose name is that of the type; or the only class, if there is one class and one such type."""
+    """Return the class with the type's name; or the only class, if there is one class and one such type."""
     names = [(words_of(cls).name or cls.__name__, words_of(cls).namespace, cls) for cls in classes]
     for name, namespace, cls in names:
         if namespace is not None and node.name == qualified(name, namespace):

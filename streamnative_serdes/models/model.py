@@ -21,10 +21,10 @@ class Attribute:
 
     Args:
         name: of the attribute.
-        hint: its type, with annotations.
-        owner: the class that declares it: ``cls`` itself or one of its bases.
-        keyword: its keyword argument in the constructor; None if there is none.
-        default: its default value; MISSING if it is required, or has a ``factory``.
+        hint: the attribute's type, with annotations.
+        owner: the class that declares the attribute: ``cls`` itself or one of its bases.
+        keyword: the keyword argument of the constructor; None if the constructor has no such argument.
+        default: the default value; MISSING if the attribute is required, or has a ``factory``.
         factory: returns a new default value on each call.
     """
 

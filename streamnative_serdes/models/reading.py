@@ -15,14 +15,14 @@ from .matching import shapes_to_read
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """A schema as a registry holds it: it is parsed leniently, while schemas of users are checked strictly."""
+    """A schema from a registry, which is parsed leniently, while schemas of users are checked strictly."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """A reader's schema, and the shapes of its records; without shapes they are dicts."""
+    """A reader's schema, and the shapes of its records; records without shapes are dicts."""
 
     schema: Schema
     shapes: dict[str, Shape] = field(default_factory=dict)
@@ -49,11 +49,11 @@ class Reading:
 
 
 def reading_of(schema: object, cls: type | None, *, allow_null: bool, limits: Limits) -> Reading | None:
-    """Return what a deserializer reads messages as.
+    """Return the reader's schemas of a deserializer.
 
     Args:
-        schema: the reader's schema that the user passed: a class, a schema, or None; or a Registered one.
-        cls: the class whose objects it returns; None for dicts.
+        schema: the reader's schema that the user passed: a class, a schema, or None; or a Registered schema.
+        cls: the class of the returned objects; None for dicts.
         allow_null: see :func:`schema_of`.
         limits: how large a schema may be.
 

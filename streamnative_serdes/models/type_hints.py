@@ -1,4 +1,4 @@
-"""Type hints taken apart, down to one hint per Avro type, and the annotations that say what hints cannot."""
+"""Type hints taken apart, down to one hint per Avro type, and annotations for facts that hints cannot express."""
 
 from __future__ import annotations
 
