@@ -250,7 +250,7 @@ class Enum:
     def schema(
         name: str, symbols: Sequence[str], *, optional: bool = False, default: str | None = None, doc: str | None = None
     ) -> Schema:
-        """An enum's schema; symbols are numbered from 0. Raises SchemaError if symbols are missing, empty or equal."""
+        """An enum's schema; symbols count from 0. Raises SchemaError for an empty name, or missing or equal symbols."""
         if not name or not symbols or len(set(symbols)) != len(symbols):
             raise SchemaError(f"expected a name and symbols that differ, got {name!r:.80} and {list(symbols)!r:.80}")
         numbers = {f"{Enum.LOGICAL_NAME}.{symbol}": str(number) for number, symbol in enumerate(symbols)}
