@@ -1,4 +1,4 @@
-"""What Spark imports to find the data source ``streamnative-kafka``; see streamnative_serdes.spark.
+"""The module in which Spark finds the data source ``streamnative-kafka``; see streamnative_serdes.spark.
 
 Spark imports each module named ``pyspark_*`` when a session first asks for a data source, and one that fails would
 hide all Python data sources. So this module imports PySpark alone; everything else is imported when the source is used.
@@ -53,7 +53,7 @@ class DefaultSource(DataSource):
         return self._source().stream_writer(schema, overwrite)
 
     def _source(self) -> Source:
-        """What does the work; Spark pickles this object with it, so a plan is made once."""
+        """The source that does the work; Spark pickles this object with it, so a plan is made once."""
         if self._made is None:
             from streamnative_serdes.spark.datasource.source import Source
 

@@ -1,4 +1,4 @@
-"""What arrow_avro.py compares: batches of messages, bare and framed, by us and by Rust, equal before they are timed."""
+"""The jobs of arrow_avro.py: batches of messages, bare and framed, by us and by Rust, equal before they are timed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What arrow.py compares: our columns of a shape, those of fastavro, and those of Rust's pyruhvro."""
+"""The contenders of arrow.py: our columns of a shape, those of fastavro, and those of Rust's pyruhvro."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `make bench` measures beside the contenders: calls above the codec, clients, objects of classes."""
+"""The costs that `make bench` measures beside the contenders: calls above the codec, clients, objects of classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all benchmarks share: jobs timed side by side, in shuffled rounds; ratios, goals, tables, and blocks of docs."""
+"""The harness of all benchmarks: jobs timed in shuffled rounds; ratios, goals, tables, and blocks of docs."""
 
 from __future__ import annotations
 

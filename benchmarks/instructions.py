@@ -52,7 +52,7 @@ def calls() -> Iterator[tuple[str, Callable[[Any, Any], Any], list[tuple[Any, An
 
 
 def run_calls() -> None:
-    """What callgrind runs: print the names of the calls, and mark the beginning and end of what is counted."""
+    """The program that callgrind runs: print the names of the calls, and mark the part that is counted."""
     made = list(calls())
     gc.collect()
     gc.disable()
@@ -83,7 +83,7 @@ def counted(checkout: Path) -> dict[str, float]:
 
 
 def total(part: Path) -> int:
-    """What callgrind wrote at a mark: the instructions since the mark before."""
+    """The instructions that callgrind counted since the mark before."""
     return next(int(line.split()[1]) for line in part.read_text().splitlines() if line.startswith("totals:"))
 
 

@@ -49,7 +49,7 @@ SHAPES = [
 
 
 class Half(NamedTuple):
-    """What writes and reads keys, values or whole pairs, with their context."""
+    """Serializer and deserializer of keys, values or whole pairs, with their contexts."""
 
     write: Callable[[Any, Any], Any]
     read: Callable[[Any, Any], Any]

@@ -1,4 +1,4 @@
-"""What the benchmarks of Spark share: trades as rows, DataFrames that are equal, and the table of jobs."""
+"""Data of the benchmarks of Spark: trades as rows, DataFrames that are equal, and the table of jobs."""
 
 from __future__ import annotations
 

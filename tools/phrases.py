@@ -22,6 +22,10 @@ SUFFIXES = {".h", ".md", ".pxd", ".pxi", ".py", ".pyi", ".pyx", ".toml"}
 # These two have to quote the phrases.
 QUOTING = {ROOT / "tools" / "phrases.py", ROOT / "tests" / "unit" / "test_phrases.py"}
 
+# Where a docstring begins with the noun that it is about.
+NOUNS_FIRST = ("benchmarks", "examples", "streamnative_serdes", "tools")
+_RELATIVE = re.compile(r'"""(?:What|Which|That)\b')
+
 # Between two words: blanks, or the end of a line with the marks of a comment, a quotation or a continued string.
 _GAP = re.compile(r'[ \t]*(?:\\n)?"?[ \t]*\n[ \t]*(?:[#*>]+|//|[bfru]*"(?!"")|\')?[ \t]*|[ \t]+')
 _TEST = re.compile(r"(?<=def )test_\w+")
@@ -84,6 +88,13 @@ def findings(text: str) -> Iterator[tuple[int, str, str]]:
         yield text.count("\n", 0, offset) + 1, written.strip(" :;|"), instead
 
 
+def docstrings(path: Path, text: str) -> Iterator[tuple[int, str, str]]:
+    """As :func:`findings`, for docstrings of Python files whose subject is a clause."""
+    if path.suffix == ".py" and path.parts[0] in NOUNS_FIRST:
+        for match in _RELATIVE.finditer(text):
+            yield text.count("\n", 0, match.start()) + 1, match[0], 'the noun: "The ... that"'
+
+
 def _flat(text: str) -> tuple[str, list[int], list[int]]:
     """``text`` with one blank for each gap; where its pieces begin in the result, and where in ``text``."""
     flat, places, offsets, end = "", [0], [0], 0
@@ -101,7 +112,8 @@ def main(arguments: Sequence[str]) -> int:
     count = 0
     for path in paths:
         shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
-        for line, written, instead in findings(path.read_text(encoding="utf-8")):
+        text = path.read_text(encoding="utf-8")
+        for line, written, instead in [*findings(text), *docstrings(shown, text)]:
             print(f"{shown}:{line}: {written!r} -> {instead}")
             count += 1
     print(f"{count} phrases to replace" if count else "no phrases to replace", file=sys.stderr)

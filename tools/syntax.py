@@ -1,4 +1,4 @@
-"""What the linters and the page of public names read from syntax trees alike."""
+"""Syntax trees, as the linters and the page of public names read them."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ RANGES: Final = 6
 
 
 class Cost(NamedTuple):
-    """What a call cost."""
+    """Calls and files of one way."""
 
     calls: int
     files: int
@@ -48,7 +48,7 @@ MOST: Final[Mapping[str, Cost]] = {
 
 
 def cost(work: Callable[[], object]) -> tuple[Cost, list[str]]:
-    """What ``work`` costs in this thread, and the functions that it calls."""
+    """The cost of ``work`` in this thread, and the functions that it calls."""
     called: list[str] = []
 
     def note(frame: FrameType, event: str, _: Any) -> None:
@@ -92,7 +92,7 @@ def ways() -> Iterator[tuple[str, Cost, list[str]]]:
 
 
 def next_range(registry: LocalRegistry, writer: KafkaAvroSerializer) -> tuple[Cost, list[str]]:
-    """What a worker of Spark pays for a range of a topic of which it has read another one."""
+    """The cost of a range for a worker of Spark that has read another range of the topic."""
     from confluent_kafka import Producer
 
     from streamnative_serdes.spark.datasource.source import Source

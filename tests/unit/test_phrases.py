@@ -130,3 +130,18 @@ def test_every_kind_of_source_is_checked(phrases: ModuleType) -> None:
     assert {path.suffix for path in found} >= {".h", ".md", ".pxd", ".py", ".pyi", ".pyx", ".toml"}
     assert TOOL not in found
     assert not [path for path in found if {"build", ".venv"} & {*path.parts}]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "lines"),
+    [
+        ("streamnative_serdes/a.py", '"""What is read."""\n\n\ndef f():\n    """Which one."""\n', [1, 5]),
+        ("tools/a.py", '"""The data that is read."""\n', []),
+        ("tests/a.py", '"""What is read."""\n', []),
+        ("streamnative_serdes/a.pyx", '"""What is read."""\n', []),
+    ],
+)
+def test_docstrings_of_the_package_begin_with_a_noun(
+    phrases: ModuleType, path: str, text: str, lines: list[int]
+) -> None:
+    assert [line for line, _, _ in phrases.docstrings(Path(path), text)] == lines
