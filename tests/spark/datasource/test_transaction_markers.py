@@ -1,4 +1,4 @@
-"""The marker that tells a batch that was committed from one that was not, and questions about partitions just added."""
+"""The marker that tells a batch that was committed from one that was not."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
 
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka import TopicPartition
 
-from streamnative_serdes.spark.datasource.offsets import brokers
 from streamnative_serdes.spark.datasource.writing import transactions
 from streamnative_serdes.spark.datasource.writing.transactions import (
     Identity,
@@ -80,33 +79,3 @@ def test_an_offset_that_no_task_has_committed_is_an_error(kafka: Any, metadata: 
     kafka.marker = TopicPartition("t", 0, 8, metadata)
     with pytest.raises(TransactionError, match="has an offset that no task has committed"):
         committed_rows({}, "t", Identity("q", 7, 0))
-
-
-class Admin:
-    """Gives these errors, by name, one after the other; then the answer."""
-
-    def __init__(self, *errors: int) -> None:
-        self.errors, self.asked, self.listed = list(errors), 0, 0
-
-    def question(self, _: object, seconds: float) -> str:
-        self.asked += 1
-        if self.errors:
-            raise KafkaException(KafkaError(self.errors.pop(0)))
-        return "answer"
-
-    def list_topics(self, timeout: float) -> None:
-        self.listed += 1
-
-
-def test_a_question_is_repeated_while_a_partition_has_no_leader_yet() -> None:
-    admin = Admin(KafkaError._UNKNOWN_PARTITION, KafkaError._NOENT)
-    assert brokers._with_leaders(admin.question, admin, 60.0) == "answer"  # type: ignore[arg-type]
-    assert (admin.asked, admin.listed) == (3, 2)
-
-
-@pytest.mark.parametrize(("error", "seconds"), [(KafkaError._TIMED_OUT, 60.0), (KafkaError._UNKNOWN_PARTITION, 0.0)])
-def test_another_error_and_one_after_the_time_limit_end_the_question(error: int, seconds: float) -> None:
-    admin = Admin(error)
-    with pytest.raises(KafkaException):
-        brokers._with_leaders(admin.question, admin, seconds)  # type: ignore[arg-type]
-    assert (admin.asked, admin.listed) == (1, 0)
