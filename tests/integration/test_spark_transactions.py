@@ -78,7 +78,7 @@ class Topic:
         given = {"kafka.bootstrap.servers": self.kafka["bootstrap.servers"], "topic": self.name, **options}
         writer = writers.stream_writer({"delivery": "transactional", **given}, COLUMNS, overwrite=False)
         self._monkeypatch.setattr(Write, "of_task", lambda: Write(self.query, batch))
-        self._monkeypatch.setattr(writers, "_partition", lambda: partition)
+        self._monkeypatch.setattr(writers, "partition_of_task", lambda: partition)
         task: Task = writer._task  # type: ignore[attr-defined]
         return task
 

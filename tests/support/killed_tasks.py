@@ -29,7 +29,7 @@ def run_batches(options: dict[str, str], query: str, folder: Path, batches: int,
         for partition in range(2):
             step.write_text(f"batch {batch}, task {partition}")
             Write.of_task = classmethod(lambda _: Write(query, batch))  # type: ignore[assignment,method-assign] # noqa: B023
-            writers._partition = lambda: partition  # type: ignore[attr-defined] # noqa: B023
+            writers.partition_of_task = lambda: partition  # noqa: B023
             values = [str(number) for number in numbers(batch, partition, rows)]
             parts = (values[: rows // 2], values[rows // 2 :])
             task.run(iter([pa.RecordBatch.from_pydict({"value": part}) for part in parts]))
