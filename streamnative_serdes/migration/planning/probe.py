@@ -95,14 +95,14 @@ def probe(route: Route, cluster: Cluster, replicas: int) -> Probed:
     left: list[str] = []
     with _scratch_topic(route, cluster, replicas, left) as name:
         reasons = _Sender(route.writing.kafka, name).reasons()
-        refused = kop_leftovers(cluster) or _transactions(route.writing.kafka, name)
+        refused = _why_not_on_kop(cluster) or _transactions(route.writing.kafka, name)
     if refused is not None:
         reasons["transactions"] = refused
     kept = {case: case not in reasons for case in (*CASES, "timestamps", "transactions")}
     return Probed(kept, reasons, left[0] if left else None)
 
 
-def kop_leftovers(cluster: Cluster) -> str | None:
+def _why_not_on_kop(cluster: Cluster) -> str | None:
     """The reason to use transactions with KoP only if the user asks for them; None if the cluster is not a KoP."""
     return "a KoP may show what a killed copy has left uncommitted" if cluster.is_kop else None
 
