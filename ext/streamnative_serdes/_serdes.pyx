@@ -86,7 +86,7 @@ include "serdes/key_value.pyx"
 
 @cython.final
 cdef class Bound:
-    """What a topic is read or written with, under one key: header, codec and how long that holds. Never changes."""
+    """The reader or writer of a topic's messages under one key: header, codec and lifetime. Never changes."""
 
     cdef readonly str topic
     cdef readonly object key            # reading: see Deserializer; writing: a type, or None for any
@@ -119,7 +119,7 @@ cdef class Bound:
 
     @property
     def by(self):
-        """What reads, to be compared with that of another Bound."""
+        """The codec or pair that reads, to compare with that of another Bound."""
         if self.pair is None:
             return self.codec
         return tuple((half.codec, half.decode) for half in (self.pair.key, self.pair.value) if half is not None)
@@ -173,7 +173,7 @@ cdef inline bint reads_latest(Bound bound, object topic) noexcept:
 
 
 cdef class _Serdes:
-    """What both directions share: the policy, the cache, the last hit, and counters."""
+    """The state that both directions share: the policy, the cache, the last hit, and counters."""
 
     cdef void* vectorcall               # what a call of the instance is, without a tuple of arguments (calls.h)
     cdef TopicCache cache
@@ -198,7 +198,7 @@ cdef class _Serdes:
         return 0
 
     cdef Bound find(self, TopicCache cache, str topic, object key):
-        """What is bound in ``cache`` and still holds, or None."""
+        """The Bound in ``cache`` that still holds, or None."""
         cdef Bound bound = cache.find(topic, key)
         if bound is None or not bound.serves(topic):
             return None
@@ -225,7 +225,7 @@ cdef class _Serdes:
         return bound
 
     cdef Bound ask(self, str topic, object key, object context):
-        """What the policy binds: a miss."""
+        """Ask the policy for a Bound: a miss."""
         self.misses += 1
         try:
             return self.policy.bind(self, topic, key, context)
@@ -234,7 +234,7 @@ cdef class _Serdes:
             raise
 
     cdef _Serdes for_keys(self):
-        """What reads or writes keys, asked for by a context."""
+        """Ask the policy for the Bound of keys, as the context demands."""
         if self.twin is None:
             made = self.policy.for_keys()
             if self.twin is None:       # another thread may have been first, and counted messages in its own
@@ -242,7 +242,7 @@ cdef class _Serdes:
         return self.twin
 
     cdef inline Bound latest_at_hand(self, object topic):
-        """What the last message was read with, if it was read by the latest schema, and this holds for ``topic``."""
+        """The Bound of the last message, if the latest schema read it, and it still holds for ``topic``."""
         if reads_latest(self.last, topic):
             return self.last
         return self.last_pair if reads_latest(self.last_pair, topic) else None

@@ -173,7 +173,7 @@ cdef class Values:
 
 
 cdef list parts_of(messages, str name):
-    """What a method of each message returns. Raises DecodeError for an error of the client in a message's place."""
+    """The results of one method of each message. Raises DecodeError for an error of the client in a message's place."""
     cdef Method error = Method("error"), part = Method(name)
     cdef list found = []
     for message in messages:
@@ -231,7 +231,7 @@ def bytes_list(schema, array):
 
 @cython.final
 cdef class Deliveries:
-    """What a producer reports of its messages: call it with (error, message), as ``on_delivery``.
+    """The reports of a producer on its messages: call it with (error, message), as ``on_delivery``.
 
     ``failed`` has the errors, and ``ends`` the last offset by (topic, partition).
     """

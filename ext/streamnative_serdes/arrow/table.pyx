@@ -11,7 +11,7 @@ ctypedef fused AnyStep:
 
 
 cdef class OpTable:
-    """What is known of the ops of a plan, by number, besides the ops themselves."""
+    """Facts about the ops of a plan, by number, besides the ops themselves."""
     cdef int count, room
     cdef list parts             # numbers of its parts
     cdef list labels            # name of its type in errors

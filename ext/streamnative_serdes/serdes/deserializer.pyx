@@ -20,7 +20,7 @@ cdef class Deserializer(_Serdes):
         return deserialize(self, data, ctx)
 
     def deserialize(self, topic, data, version=None, headers=None):
-        """What the message ``data`` of ``topic`` holds; None for None.
+        """The datum of the message ``data`` of ``topic``; None for None.
 
         ``version`` is the schema version of a message without a header, where the caller knows it (from Pulsar's
         metadata, say); None, or pulsar-client's -1, where not. ``headers`` are the message's, as the client returns
@@ -118,7 +118,7 @@ cdef class Deserializer(_Serdes):
         return NO_VERSION if version is None else without_header(version)
 
     cdef Bound other_reading(self, Bound bound, int64_t sign, object version, bint ask):
-        """What else may read a message with a prefix that ``bound`` has read; None if that is not known.
+        """The other reader of a message with a prefix that ``bound`` has read; None if there is none.
 
         With ``ask``, the policy is asked what reads messages without a header. An id is never asked for here.
         """
@@ -168,7 +168,7 @@ cdef class Deserializer(_Serdes):
 
 
 def look_up(Deserializer deserializer not None, topic, int64_t key):
-    """What is bound under ``key``, for a policy that recovers: the message and its failure are counted already."""
+    """The Bound under ``key``, for a policy that recovers: the message and its failure are counted already."""
     return deserializer.look_up(topic, key, None, False)
 
 
