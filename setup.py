@@ -87,6 +87,8 @@ setup(
         include_path=["ext"],
         compiler_directives=directives,
         build_dir=f"build/cython-{variant}",
+        # Where processes are forked; others would run this file again.
+        nthreads=(os.cpu_count() or 1) if sys.platform == "linux" else 0,
     ),
     options={"build_ext": {"parallel": os.cpu_count() or 1}},
 )

@@ -26,9 +26,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from confluent_kafka.serialization import SerializationError
-
 from ._paths import joined
+from .serialization import SerializationError
 
 _E = TypeVar("_E", bound="SerdesError")
 

@@ -1,12 +1,24 @@
-"""The serializer interface of confluent-kafka: its base classes and the context, under their own names."""
+"""The serializer interface of confluent-kafka: its base classes and the context, under their own names.
 
-from confluent_kafka.serialization import (
-    Deserializer,
-    MessageField,
-    SerializationContext,
-    SerializationError,
-    Serializer,
-)
+Where confluent-kafka is not installed, classes of the same names and behaviour stand in for them, since the SerDes also
+work with other clients.
+"""
+
+from typing import TYPE_CHECKING
+
+try:
+    from confluent_kafka.serialization import (
+        Deserializer,
+        MessageField,
+        SerializationContext,
+        SerializationError,
+        Serializer,
+    )
+except ModuleNotFoundError as _missing:
+    if _missing.name != "confluent_kafka":  # it is installed, and damaged
+        raise
+    if not TYPE_CHECKING:
+        from ._stand_ins import Deserializer, MessageField, SerializationContext, SerializationError, Serializer
 
 try:
     from confluent_kafka.serialization import DeserializerBuilder, SerializerBuilder

@@ -1,5 +1,12 @@
 """Kafka clients: how they are created and asked, and how they consume, produce, commit and describe topics."""
 
+try:
+    import confluent_kafka  # noqa: F401
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "Kafka's client is not installed: pip install confluent-kafka", name="confluent-kafka"
+    ) from error
+
 from .clients import (
     PATIENCE,
     BrokerRefusedError,

@@ -1,14 +1,17 @@
 """Importing the package opens no socket, and imports neither Spark nor Pulsar."""
 
+import inspect
 import subprocess
 import sys
 import tomllib
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import confluent_kafka.serialization
 import pytest
 
 import streamnative_serdes
+from streamnative_serdes import _stand_ins
 
 SCRIPT = """
 import sys
@@ -42,3 +45,49 @@ def test_without_an_installation_the_error_says_why_there_is_no_version(
 def test_importing_opens_no_socket_and_loads_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-W", "error", "-c", SCRIPT], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("[] []\n", "")
+
+
+WITHOUT_KAFKA = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "confluent_kafka":
+            raise ModuleNotFoundError(f"No module named {name!r}", name="confluent_kafka")
+
+sys.meta_path.insert(0, Missing())
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, SerdesError
+from streamnative_serdes.serialization import MessageField, SerializationContext, SerializationError, Serializer
+from streamnative_serdes.testing import LocalRegistry
+
+with LocalRegistry() as registry:
+    conf = {"schema.registry.url": registry.url}
+    serializer, deserializer = KafkaAvroSerializer(conf, '"string"'), KafkaAvroDeserializer(conf)
+    assert isinstance(serializer, Serializer) and issubclass(SerdesError, SerializationError)
+    ctx = SerializationContext("users", MessageField.VALUE)
+    print(deserializer(serializer("Ada", ctx), ctx), MessageField.VALUE)
+try:
+    import streamnative_serdes.migration
+except ImportError as error:
+    print(error.name, error)
+"""
+
+
+def test_the_serdes_work_without_confluent_kafka_and_what_needs_it_says_so() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", WITHOUT_KAFKA], capture_output=True, text=True, timeout=60
+    )
+    expected = "Ada value\nconfluent-kafka Kafka's client is not installed: pip install confluent-kafka\n"
+    assert (done.stdout, done.stderr) == (expected, "")
+
+
+def test_the_stand_ins_are_called_like_confluents_classes() -> None:
+    theirs = confluent_kafka.serialization
+    for called, expected in (
+        (_stand_ins.SerializationContext, theirs.SerializationContext),
+        (_stand_ins.Serializer.__call__, theirs.Serializer.__call__),
+        (_stand_ins.Deserializer.__call__, theirs.Deserializer.__call__),
+    ):
+        assert list(inspect.signature(called).parameters) == list(inspect.signature(expected).parameters)
+    assert [*map(str, _stand_ins.MessageField)] == [*map(str, theirs.MessageField)]
+    assert not hasattr(_stand_ins.Serializer(), "__dict__")  # nor have Confluent's, so that subclasses may have slots
