@@ -29,7 +29,7 @@ __all__ = ["DefaultSource"]
 
 
 class DefaultSource(DataSource):
-    """Kafka topics as DataFrames, with Spark's own Kafka options; docs/spark.md lists them."""
+    """Kafka topics as DataFrames, with Spark's own Kafka options; docs/spark-read.md and spark-write.md list them."""
 
     _made: Source | None = None
 

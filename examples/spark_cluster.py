@@ -8,7 +8,7 @@
 
 Spark unpacks the archive in the working folder of each executor, as ``environment``. The driver's working folder needs
 it too, because Spark plans with that Python. This program starts a cluster of two executors on this machine, each of
-them a process with a folder of its own. For another cluster, leave out ``master``; docs/spark.md has the rest.
+them a process with a folder of its own. For another cluster, leave out ``master``; docs/spark-clusters.md has the rest.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The table in docs/spark.md of what both sources made of the same queries."""
+"""The table in docs/spark-same-rows.md of what both sources made of the same queries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).parents[3] / "docs" / "spark.md"
+PAGE = Path(__file__).parents[3] / "docs" / "spark-same-rows.md"
 START, END = "<!-- same rows -->\n", "<!-- end of same rows -->"
 
 
