@@ -1,7 +1,7 @@
 """Drop-in replacement for ``confluent_kafka.schema_registry`` and its modules ``avro`` and ``error``, backed by Pulsar.
 
 To migrate a program, replace ``confluent_kafka.schema_registry`` with ``streamnative_serdes.compat`` in its imports,
-and the registry's address with Pulsar's. docs/migration.md lists the differences.
+and the registry's address with Pulsar's. docs/from-confluent.md lists the differences.
 """
 
 from typing import TYPE_CHECKING, Any

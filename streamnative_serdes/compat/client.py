@@ -48,7 +48,7 @@ class SchemaRegistryClient:
 
     Args:
         conf: ``url`` is Pulsar's HTTP address, or ``mock://scope`` for an in-memory registry of this process.
-            docs/migration.md lists Confluent's other keys; the options of docs/config.md are accepted too.
+            docs/from-confluent.md lists Confluent's other keys; the options of docs/config.md are accepted too.
 
     A subject is a topic: ``orders-value`` and ``orders`` both mean the topic ``orders``. ``orders-key`` is refused,
     since a topic's schema describes its values. Versions count as Confluent's, from 1 in each topic: they are Pulsar's

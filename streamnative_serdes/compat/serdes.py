@@ -25,7 +25,7 @@ class AvroSerializer(KafkaAvroSerializer):
         schema_str: JSON text, or a :class:`Schema`, whose references are resolved in the constructor. Without a schema
             and with ``use.latest.version``, values are written with the topic's latest schema.
         to_dict: ``to_dict(obj, ctx)`` converts an object to a value that matches the schema.
-        conf: Confluent's keys listed in docs/migration.md, and the serializer's options in docs/config.md.
+        conf: Confluent's keys listed in docs/from-confluent.md, and the serializer's options in docs/config.md.
         rule_conf: must be None.
         rule_registry: must be None.
 
@@ -59,7 +59,7 @@ class AvroDeserializer(KafkaAvroDeserializer):
             constructor. Without one, each value is read with its writer's schema.
         from_dict: ``from_dict(data, ctx)`` converts a decoded value to an object.
         return_record_name: decode a record in a union to a tuple of its full name and the dict.
-        conf: Confluent's keys listed in docs/migration.md, and the deserializer's options in docs/config.md. Trailing
+        conf: Confluent's keys listed in docs/from-confluent.md, and the deserializer's options in docs/config.md. Trailing
             bytes after the value are ignored, as Confluent's deserializer does, unless ``ignore.trailing.bytes`` is
             false or the message has no header with a known version. With ``confluent.schema.registry.url``, values that
             Confluent's serializer wrote are read too, as ``schema.id.deserializer`` says, or as ``framings`` does.

@@ -1,4 +1,4 @@
-"""The code in docs/testing.md, migration.md, messages.md, auto-consume.md, converters.md and interoperability.md runs.
+"""The code in the pages on testing, migration, messages, topics of any type, converters and interoperability runs.
 
 Only addresses are replaced.
 
@@ -37,7 +37,7 @@ def blocks(page: str) -> list[str]:
 
 def test_the_code_of_the_testing_page_runs_unchanged() -> None:
     names: dict[str, Any] = {}
-    own = blocks("testing.md")
+    own = blocks("testing.md") + blocks("tested.md")
     assert len(own) == 3
     for code in own:
         exec(code, names)
@@ -45,7 +45,7 @@ def test_the_code_of_the_testing_page_runs_unchanged() -> None:
 
 
 def test_the_page_on_migration_runs(registry: LocalRegistry) -> None:
-    keys, code, both = blocks("migration.md")
+    (keys,), (code, both) = blocks("migration.md"), blocks("from-confluent.md")
     names: dict[str, Any] = {"schema_str": '{"type": "string"}', "to_dict": lambda obj, ctx: obj}
     exec(code.replace("http://localhost:8080", registry.url), names)
     assert isinstance(names["serializer"], avro.AvroSerializer)

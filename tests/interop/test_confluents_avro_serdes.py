@@ -2,7 +2,7 @@
 
 Confluent's tests are in ``tests/schema_registry/_sync/test_avro_serdes.py`` of confluentinc/confluent-kafka-python. The
 table has all that need no rules, encryption or associations; their names are without ``test_avro_`` and ``serialize_``.
-Tests marked * pin an error or other bytes; docs/migration.md gives the reasons. As there, all tests use one topic, and
+Tests marked * pin an error or other bytes; docs/tested.md gives the reasons. As there, all tests use one topic, and
 delete its schemas for good afterwards.
 
 ====================================================  =============================================================

@@ -1,0 +1,53 @@
+"""The site of the documentation: `make site` builds it with Sphinx, out of the pages here and the docstrings."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+
+from api_page import PACKAGE, Code, modules  # noqa: E402
+
+sys.set_int_max_str_digits(0)  # autoapi writes constants out, and one is 10**5000
+
+project = "streamnative-serdes"
+author = "The authors of streamnative-serdes"
+version = release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+
+extensions = ["myst_parser", "autoapi.extension", "sphinx.ext.napoleon", "sphinx_copybutton", "sphinx_llms_txt"]
+exclude_patterns = ["api.md"]  # what GitHub shows; the site has the pages of autoapi in its place
+
+html_theme = "furo"
+html_title = f"{project} {version}"
+html_static_path = ["_static"]
+html_copy_source = False
+
+myst_heading_anchors = 3
+myst_enable_extensions = ["colon_fence"]
+
+# Stubs stand in for compiled modules, which are read here like all others and never imported.
+autoapi_dirs = [str(ROOT / PACKAGE)]
+autoapi_file_patterns = ["*.pyi", "*.py"]
+autoapi_root = "api"
+autoapi_add_toctree_entry = False
+autoapi_keep_files = False
+autoapi_python_class_content = "class"
+autoapi_member_order = "alphabetical"
+autoapi_options = ["members", "show-module-summary", "imported-members", "undoc-members"]
+
+PUBLIC = {f"{PACKAGE}.{module}".rstrip(".") for module in modules(Code(ROOT / PACKAGE))}
+
+
+def skip(app: Any, what: str, name: str, item: Any, skipped: bool, options: Any) -> bool | None:  # noqa: ARG001
+    """Leave out what docs/api.md does not list: modules inside a package that has ``__all__``."""
+    if what in ("module", "package"):
+        return not any(module == name or module.startswith(f"{name}.") for module in PUBLIC)
+    return None
+
+
+def setup(app: Any) -> None:
+    app.connect("autoapi-skip-member", skip)
