@@ -19,12 +19,14 @@ author = "The authors of streamnative-serdes"
 version = release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 
 extensions = ["myst_parser", "autoapi.extension", "sphinx.ext.napoleon", "sphinx_copybutton", "sphinx_llms_txt"]
-exclude_patterns = ["api.md"]  # what GitHub shows; the site has the pages of autoapi in its place
+suppress_warnings = [
+    "ref.python",  # a name that the package exports is also in the module that defines it: a link leads to either
+    "autoapi.python_import_resolution",  # stubs of compiled modules name types of the modules that wrap them
+]
 
 html_theme = "furo"
 html_title = f"{project} {version}"
-html_static_path = ["_static"]
-html_copy_source = False
+html_show_sourcelink = False
 
 myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence"]
