@@ -19,7 +19,7 @@ INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
 DEMO := $(VENV)/.demo
 
-.PHONY: help install install-demo build demo demo-columns demo-real servers test test-servers test-spark test-others test-long test-newer test-integration check lint types imports bench bench-spark bench-migration bench-scale bench-key-value bench-entries bench-rust wheel asan fuzz fuzz-guided mutants format docs-api \
+.PHONY: help install install-demo build demo demo-columns demo-real servers test test-servers test-spark test-others test-long test-newer test-integration check lint types imports bench bench-spark bench-migration bench-scale bench-key-value bench-entries bench-rust wheel site lock asan fuzz fuzz-guided mutants format docs-api \
 	clean distclean sanitized
 
 help: ## show this list
@@ -34,19 +34,27 @@ $(BUILT): pyproject.toml $(SOURCES)
 # By a .pth file: Spark looks for data sources with pkgutil, which does not see what the hooks of editable installs add.
 EDITABLE := --config-settings editable_mode=compat --editable
 
-# $(call install,EXTRAS)
+# Versions that have passed all tests: `make lock` writes the file, and CONSTRAINTS= installs the newest of all.
+CONSTRAINTS ?= constraints.txt
+PIP_INSTALL = -m pip install --quiet $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
+
+# $(call install,GROUP): the package, its extras that Spark and the command line need, and a group of pyproject.toml
 define install
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; name one: make PYTHON=/path/to/python" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install $(EDITABLE) ".[$(1)]"
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python $(PIP_INSTALL) $(EDITABLE) ".[spark,cli]" --group $(1)
 endef
 
 install:
-	$(call install,dev$(comma)spark$(comma)cli)
+	$(call install,dev)
 	@touch $(INSTALLED)
 
 install-demo:
 	$(call install,demo)
+
+lock: $(BUILT) ## write constraints.txt: the versions that are installed here, which all others then get
+	$(BIN)/python -m pip freeze --exclude-editable --exclude pip --exclude setuptools > constraints.txt
 
 # The demo needs only some of the developers' packages. If all of them are installed, they are kept up to date.
 $(DEMO): pyproject.toml $(SOURCES)
@@ -83,7 +91,7 @@ test-spark: $(BUILT)
 
 # Kolkata is far from UTC, and not by whole hours, so naive local times become visible.
 test-others: $(BUILT)
-	TZ=Asia/Kolkata $(PYTEST) tests --ignore=tests/spark $(addprefix --ignore=,$(ON_SERVERS))
+	TZ=Asia/Kolkata $(PYTEST) tests --ignore=tests/spark --ignore=tests/site $(addprefix --ignore=,$(ON_SERVERS))
 
 test-long: asan ## run what takes hours: kill loops, long outages, ten times the examples, a million mutants; before a release
 	SERVERS_REQUIRED=1 $(PYTEST) -m long tests/integration
@@ -103,7 +111,8 @@ NEWER_TESTS ?= $(OF_COMPILED) tests/unit/test_import.py tests/adversity
 test-newer: $(BUILT) ## run what depends on the interpreter on the newest Python here, if it is newer than that of $(VENV)
 	@newer=$$($(BIN)/python tools/newer_python.py) || { echo "no newer Python found"; exit; }; \
 	test -x $(NEWER)/bin/python || "$$newer" -m venv $(NEWER); \
-	$(NEWER)/bin/python -m pip install --quiet $(EDITABLE) ".[dev,cli]" "pyarrow>=20" "pandas>=2.2,<3" "cryptography>=42"; \
+	$(NEWER)/bin/python -m pip install --quiet --upgrade "pip>=25.1"; \
+	$(NEWER)/bin/python $(PIP_INSTALL) $(EDITABLE) ".[arrow,cli]" --group dev "pandas>=2.2,<3" "cryptography>=42"; \
 	$(NEWER)/bin/pytest $(NEWER_TESTS) $(PYTEST_ARGS)
 
 test-integration: $(BUILT) ## run only the tests against real servers, and skip none of them
@@ -118,6 +127,7 @@ lint: $(BUILT) ## run ruff, cython-lint, the linters in tools/, and actionlint i
 	$(BIN)/python tools/check_sources.py
 	$(BIN)/python tools/phrases.py
 	$(BIN)/python tools/api_page.py --check
+	$(BIN)/python tools/pictures.py --check
 	$(BIN)/python tools/private_members.py
 	@if command -v actionlint >/dev/null; then echo actionlint; actionlint; else echo "skipped: actionlint not found"; fi
 
@@ -205,6 +215,17 @@ fuzz-guided: $(BUILT) ## run libFuzzer, guided by coverage, for ten minutes; GUI
 format: $(BUILT) ## format the Python files as `make check` requires
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# Sphinx reads docstrings and stubs without importing them. The browser is Debian's.
+SITE := build/site
+site: $(BUILT) ## build the site of the documentation in build/site, and look at it with a headless browser
+	$(BIN)/python $(PIP_INSTALL) --group site
+	rm -rf $(SITE)
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --jobs auto --fresh-env -d build/site-cache docs $(SITE)
+	@command -v chromium-headless-shell >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+		&& apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium-headless-shell >/dev/null; } \
+		|| echo "no browser: the tests that need one are skipped"
+	$(BIN)/pytest tests/site
 
 docs-api: $(BUILT) ## write docs/api.md, the page of all public names
 	$(BIN)/python tools/api_page.py

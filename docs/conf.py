@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import sys
 import tomllib
 from pathlib import Path
@@ -26,13 +28,16 @@ suppress_warnings = [
 
 html_theme = "furo"
 html_title = f"{project} {version}"
+html_use_index = html_domain_indices = False  # the search finds names
 html_show_sourcelink = False
+
+napoleon_use_ivar = True  # attributes are described by the class itself, too
 
 myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence"]
 
 # Stubs stand in for compiled modules, which are read here like all others and never imported.
-autoapi_dirs = [str(ROOT / PACKAGE)]
+autoapi_dirs = [str(ROOT / "build" / "site-sources" / PACKAGE)]
 autoapi_file_patterns = ["*.pyi", "*.py"]
 autoapi_root = "api"
 autoapi_add_toctree_entry = False
@@ -42,6 +47,24 @@ autoapi_member_order = "alphabetical"
 autoapi_options = ["members", "show-module-summary", "imported-members", "undoc-members"]
 
 PUBLIC = {f"{PACKAGE}.{module}".rstrip(".") for module in modules(Code(ROOT / PACKAGE))}
+
+
+def copy_sources() -> None:
+    """Copy the package to where autoapi reads it, with names as plain imports and assignments: it follows no others."""
+    folder = Path(autoapi_dirs[0])
+    shutil.rmtree(folder.parent, ignore_errors=True)
+    shutil.copytree(ROOT / PACKAGE, folder, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+    spark = folder / "spark" / "__init__.py"  # imported at first use
+    spark.write_text(re.sub(r"(?m)^if TYPE_CHECKING:\n|^    (?=from )", "", spark.read_text()))
+    connect = folder / "connect" / "schema.py"  # two names in a line
+    connect.write_text(
+        re.sub(r"(?m)^(\w+), (\w+) = (Schema\(.*\)), (Schema\(.*\))$", r"\1 = \3\n\2 = \4", connect.read_text())
+    )
+    serialization = folder / "serialization.py"  # confluent-kafka's classes where it is installed
+    shutil.copy(folder / "_stand_ins.py", serialization)
+
+
+copy_sources()
 
 
 def skip(app: Any, what: str, name: str, item: Any, skipped: bool, options: Any) -> bool | None:  # noqa: ARG001

@@ -13,10 +13,11 @@ from streamnative_serdes.testing import LocalRegistry, MockBroker
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_readmes_code_prints_the_output_it_shows(
-    registry: LocalRegistry, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("page", ["README.md", "docs/start.md"])
+def test_the_first_code_of_a_page_prints_the_output_it_shows(
+    page: str, registry: LocalRegistry, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, expected = re.findall(r"```python\n(.*?)  # (\{.*?\})\n```", (ROOT / "README.md").read_text(), re.DOTALL)[0]
+    code, expected = re.findall(r"```python\n(.*?)  # (\{.*?\})\n```", (ROOT / page).read_text(), re.DOTALL)[0]
     with MockBroker({"users": 1}) as broker:
         code = code.replace("http://localhost:8080", registry.url).replace("localhost:9092", broker.bootstrap_servers)
         names: dict[str, object] = {}

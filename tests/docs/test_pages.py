@@ -44,6 +44,18 @@ def test_the_code_of_the_testing_page_runs_unchanged() -> None:
     assert names["LocalRegistry"] is LocalRegistry
 
 
+def test_the_code_of_the_pages_to_start_from_and_to_observe_runs(
+    registry: LocalRegistry, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, moved = blocks("start.md")  # the first block is run by test_examples.py
+    names: dict[str, Any] = {}
+    exec(moved.replace("http://localhost:8080", registry.url), names)
+    assert names["AvroSerializer"] is avro.AvroSerializer
+    (counted,) = blocks("observe.md")
+    exec(counted, {})
+    assert capsys.readouterr().out.strip() == counted.rpartition("# ")[2].strip()
+
+
 def test_the_page_on_migration_runs(registry: LocalRegistry) -> None:
     (keys,), (code, both) = blocks("migration.md"), blocks("from-confluent.md")
     names: dict[str, Any] = {"schema_str": '{"type": "string"}', "to_dict": lambda obj, ctx: obj}
