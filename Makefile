@@ -75,14 +75,30 @@ demo-real: $(BUILT) ## the demo with a real Kafka and a real Pulsar, which it st
 servers: $(BUILT) ## run a real Kafka and a real Pulsar until Ctrl-C or SIGTERM; SERVERS_ARGS: --token, --cluster, --confluent, --pulsar
 	PYTHONPATH=tests/servers $(BIN)/python -m servers up $(SERVERS_ARGS)
 
+# A room's tests stand in folders with its name, and these in folders of others.
+ALSO_OF_cli := tests/integration/kop/test_kop_ping.py
+ALSO_OF_codec := tests/fuzz
+ALSO_OF_formats := tests/integration/kop/test_kop_formats.py
+ALSO_OF_integrations := tests/integration/kop/test_kop_sign_in.py
+ALSO_OF_migration := tests/integration/kop/test_kop_keys.py tests/integration/kop/test_kop_migration.py
+ALSO_OF_models := tests/typed
+ALSO_OF_spark := tests/spark tests/integration/kop/test_kop_spark.py
+ALSO_OF_testing := tests/integration/contract
+ROOMS = $(sort $(notdir $(patsubst %/,%,$(wildcard $(addsuffix /[a-z]*/,$(addprefix tests/,unit adversity property docs interop))))))
+OF_ROOM = $(if $(filter $(ROOM),$(ROOMS)),$(wildcard tests/*/$(ROOM)) $(ALSO_OF_$(ROOM)),\
+	$(error no tests for a room "$(ROOM)"; the rooms: $(ROOMS)))
+
 # In three groups beside each other: with real servers, with Spark, and all others.
-test: $(BUILT) ## run all tests, in three groups at once; with PYTEST_ARGS="FILE ...", only pytest with these
-	@$(if $(PYTEST_ARGS),$(BIN)/pytest $(PYTEST_ARGS),\
-		echo "three groups of tests run at once; the output of each comes at its end"; \
-		$(MAKE) --no-print-directory --jobs=3 --output-sync=target --keep-going test-servers test-spark test-others)
+test: $(BUILT) ## run all tests, in three groups at once; ROOM=migration: of one room; PYTEST_ARGS="FILE ...": these
+ifeq ($(ROOM)$(PYTEST_ARGS),)
+	@echo "three groups of tests run at once; the output of each comes at its end"
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target --keep-going test-servers test-spark test-others
+else
+	$(BIN)/pytest $(if $(ROOM),$(OF_ROOM)) $(PYTEST_ARGS)
+endif
 
 PYTEST := $(BIN)/pytest --durations=20
-ON_SERVERS := tests/integration tests/interop/test_confluent_scripts.py
+ON_SERVERS := tests/integration tests/interop/compat/test_confluent_scripts.py
 test-servers: $(BUILT)
 	$(PYTEST) $(ON_SERVERS)
 
@@ -99,15 +115,11 @@ test-long: asan ## run what takes hours: kill loops, long outages, ten times the
 	$(MAKE) --no-print-directory fuzz FUZZ_ARGS="--mutants 1000000 --seed $$RANDOM"
 
 # Tests of what is compiled, and of what stands on it: the codec, columns, entries, the SerDes, classes of users.
-OF_COMPILED := $(wildcard $(addprefix tests/unit/test_,arrow_* auto_consume.py bad_input.py batches.py chosen_versions.py \
-	client_batches.py codec* converters.py defaults_* deserializer.py entry_conversion.py evolution_* far_years.py \
-	framings.py header.py interrupts.py java_entries.py java_s* kafka_entries.py key_value*.py kop_formats.py missing_values.py \
-	model* next_batches.py null_columns.py resolution.py schema.py segments.py serializer.py stats.py travel.py typed_* \
-	unmatched_columns.py whole_messages.py))
+OF_COMPILED := $(addprefix tests/unit/,arrow codec converters models reading schema serdes topics)
 
 # Memory, cycles, interrupts and the C API differ from Python to Python. Without pyspark, which none of this needs.
 NEWER := $(VENV)-newer
-NEWER_TESTS ?= $(OF_COMPILED) tests/unit/test_import.py tests/adversity
+NEWER_TESTS ?= $(OF_COMPILED) tests/unit/package/test_import.py tests/adversity
 test-newer: $(BUILT) ## run what depends on the interpreter on the newest Python here, if it is newer than that of $(VENV)
 	@newer=$$($(BIN)/python tools/newer_python.py) || { echo "no newer Python found"; exit; }; \
 	test -x $(NEWER)/bin/python || "$$newer" -m venv $(NEWER); \
@@ -186,9 +198,9 @@ sanitized: $(BUILT)
 
 # Without the tests against Java: sanitizers do not work inside a Java virtual machine. JSON, primitives and protobuf are
 # read in Python; the compiled part of KEY_VALUE, the split by lengths, is in the mutants (tests/fuzz) too.
-UNDER_SANITIZERS := $(OF_COMPILED) $(addprefix tests/property/test_,arrow_against_codec.py codec_*.py entries.py \
-	evolution_policies.py key_value.py pairs_against_rows.py transactions.py typed_objects.py) \
-	$(addprefix tests/adversity/test_,codec_hostile_*.py codec_threads.py arrow_*.py hostile_entries.py hostile_segments.py)
+UNDER_SANITIZERS := $(OF_COMPILED) $(addprefix tests/property/,arrow codec converters models reading serdes) \
+	$(addprefix tests/adversity/,arrow codec/test_codec_hostile_*.py codec/test_codec_threads.py \
+	converters/test_hostile_entries.py converters/test_hostile_segments.py)
 asan: sanitized ## run the tests of what is compiled, and 200,000 mutants, under AddressSanitizer and UndefinedBehaviorSanitizer
 	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) $(BIN)/python tests/fuzz/mutate.py $(FUZZ_ARGS)
 	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) \

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("benchmarks", "docs", "examples", "ext", "streamnative_serdes", "tests", "tools")
 SUFFIXES = {".h", ".md", ".pxd", ".pxi", ".py", ".pyi", ".pyx", ".toml"}
 # These two have to quote the phrases.
-QUOTING = {ROOT / "tools" / "phrases.py", ROOT / "tests" / "unit" / "test_phrases.py"}
+QUOTING = {ROOT / "tools" / "phrases.py", ROOT / "tests" / "tools" / "test_phrases.py"}
 
 # Where a docstring begins with the noun that it is about.
 NOUNS_FIRST = ("benchmarks", "examples", "streamnative_serdes", "tools")

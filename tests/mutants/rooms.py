@@ -8,31 +8,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from pathlib import Path
 
-UNITS = Path(__file__).parents[1] / "unit"
 PACKAGE, EXT = "streamnative_serdes", "ext/streamnative_serdes"
-ALL_UNITS = (
-    "tests/unit", "tests/typed",
-)  # fmt: skip
+ALL_UNITS = ("tests/unit", "tests/typed")
 PROPERTIES = ("tests/property",)
-HOSTILE = (
-    "tests/adversity/test_codec_hostile_bytes.py", "tests/adversity/test_codec_hostile_objects.py",
-    "tests/adversity/test_codec_memory.py", "tests/adversity/test_out_of_memory.py",
-)  # fmt: skip
-NETWORK = (
-    "tests/adversity/test_registry_faults.py", "tests/adversity/test_registry_redirects.py",
-    "tests/adversity/test_serdes_faults.py", "tests/adversity/test_oauth.py",
-    "tests/adversity/test_oauth_faults.py", "tests/adversity/test_tls.py", "tests/adversity/test_no_secret_shows.py",
-    "tests/adversity/test_nesting.py", "tests/adversity/test_first_contact.py",
-    "tests/adversity/test_hostile_answers.py", "tests/adversity/test_wrong_addresses.py",
-)  # fmt: skip
+HOSTILE = tuple(
+    f"tests/adversity/codec/test_{name}.py"
+    for name in ("codec_hostile_bytes", "codec_hostile_objects", "codec_memory", "out_of_memory")
+)
+NETWORK = tuple(f"tests/adversity/{room}" for room in ("auth", "http", "schema_registry", "serdes"))
 CLIENTS = (
-    "tests/interop/test_builders.py", "tests/interop/test_confluent_clients.py", "tests/docs/test_auth_docs.py",
-    "tests/docs/test_examples.py", "tests/docs/test_typed_document.py", "tests/docs/test_arrow_docs.py",
+    "tests/interop/integrations/test_builders.py", "tests/interop/compat/test_confluent_clients.py", "tests/docs/auth",
+    "tests/docs/package/test_examples.py", "tests/docs/models", "tests/docs/arrow",
 )  # fmt: skip
 OVER_NETWORK = (*ALL_UNITS, *NETWORK, *CLIENTS)
-COMPILED = (*ALL_UNITS, *PROPERTIES, *HOSTILE, "tests/adversity/test_codec_threads.py")
+COMPILED = (*ALL_UNITS, *PROPERTIES, *HOSTILE, "tests/adversity/codec/test_codec_threads.py")
 
 
 @dataclass(frozen=True)
@@ -47,10 +37,9 @@ class Room:
     new: int = 0
 
 
-def units(*names: str) -> tuple[str, ...]:
-    """Return the files of these unit tests; names may be patterns."""
-    files = (sorted(UNITS.glob(f"test_{name}.py")) or [UNITS / f"test_{name}.py"] for name in names)
-    return tuple(f"tests/unit/{file.name}" for found in files for file in found)
+def units(*rooms: str) -> tuple[str, ...]:
+    """Return the folders of these rooms' unit tests."""
+    return tuple(f"tests/unit/{room}" for room in rooms)
 
 
 def package(*names: str) -> tuple[str, ...]:
@@ -58,114 +47,105 @@ def package(*names: str) -> tuple[str, ...]:
 
 
 ROOMS = (
-    Room("ext header", (f"{EXT}/_header.*",), units("header", "deserializer", "serializer"), COMPILED, 3),
-    Room("ext cache", (f"{EXT}/_cache.*",), units("words", "topic_state", "binding", "recreated_topics"), COMPILED, 3),
+    Room("ext header", (f"{EXT}/_header.*",), units("codec", "serdes"), COMPILED, 3),
+    Room("ext cache", (f"{EXT}/_cache.*",), units("package", "topics"), COMPILED, 3),
     Room(
         "ext serdes",
         (f"{EXT}/_serdes.pyx", f"{EXT}/serdes/*", f"{EXT}/calls.h", f"{EXT}/clock.h"),
-        units("serializer", "deserializer", "calls", "stats", "binding", "chosen_versions", "recreated_topics",
-              "negative_cache", "framings", "key_value", "key_value_mistakes"),
-        (*COMPILED, *CLIENTS, "tests/adversity/test_serdes_faults.py"),
+        units("serdes", "topics", "reading"),
+        (*COMPILED, *CLIENTS, "tests/adversity/serdes"),
         6,
     ),
     Room(
         "ext codec",
         (f"{EXT}/_codec.*", f"{EXT}/codec/*"),
-        (*units("codec*", "resolution", "typed_values", "schema", "bad_input"), *HOSTILE),
+        (*units("codec", "schema", "models", "serdes"), *HOSTILE),
         COMPILED,
         16,
     ),
     Room(
         "ext arrow",
         (f"{EXT}/_arrow.pyx", f"{EXT}/arrow/*"),
-        (*units("arrow_*_text", "arrow_lists", "arrow_skipped_fields", "arrow_batches", "arrow_topics",
-                "arrow_types", "arrow_bounds", "arrow_pieces", "client_batches", "next_batches", "framings",
-                "typed_batches", "arrow_block*"),
-         "tests/property/test_arrow_against_codec.py"),
-        (*COMPILED, "tests/adversity/test_arrow_adversity.py", "tests/adversity/test_arrow_damaged.py",
-         "tests/docs/test_arrow_docs.py"),
+        (*units("arrow", "reading"), "tests/property/arrow"),
+        (*COMPILED, "tests/adversity/arrow", "tests/docs/arrow"),
         12,
     ),
     Room(
         "converters",
         (f"{EXT}/_records.*", f"{EXT}/records/*", f"{PACKAGE}/converters/*"),
-        (*units("converters", "kafka_entries", "entry_conversion", "java_entries", "segments", "java_sets",
-                "kop_formats", "cli_convert"), "tests/adversity/test_hostile_dumps.py"),
-        (*ALL_UNITS, "tests/property/test_entries.py", "tests/adversity/test_hostile_entries.py",
-         "tests/adversity/test_hostile_segments.py"),
+        (*units("converters", "cli"), "tests/adversity/converters/test_hostile_dumps.py"),
+        (*ALL_UNITS, "tests/property/converters", "tests/adversity/converters"),
         0, 7,
     ),
     Room(
         "words",
         package("errors.py", "_nearest.py", "_log.py", "serialization.py", "header.py", "_topics/cache.py", "codec.py"),
-        units("words", "bad_input", "header", "serializer", "deserializer"),
+        units("package", "serdes", "codec"),
         OVER_NETWORK,
         3,
     ),
     Room(
         "schema",
         package("_schema/*"),
-        units("schema", "references", "resolution", "compatibility", "codec_limits", "codec_shapes", "local_registry",
-              "bad_input"),
+        units("schema", "broker_rules", "codec", "testing", "serdes"),
         (*OVER_NETWORK, *PROPERTIES),
         6,
     ),
-    Room("config", package("_config/*"), units("words", "credentials", "confluent_options", "bad_input",
-         "registry_auth", "serializer", "deserializer", "kop", "typed_values", "chosen_versions"), OVER_NETWORK, 4),
+    Room(
+        "config",
+        package("_config/*"),
+        units("package", "config", "auth", "integrations", "serdes", "models", "topics"),
+        OVER_NETWORK,
+        4,
+    ),
     Room(
         "models",
         package("models/*"),
-        (*units("models", "model_*", "typed_values", "java_shapes", "defaults_to_register"), "tests/typed"),
-        (*OVER_NETWORK, "tests/property/test_typed_objects.py"),
+        (*units("models", "schema"), "tests/typed"),
+        (*OVER_NETWORK, "tests/property/models"),
         6, 4,
     ),
     Room(
         "registry",
         package("schema_registry/*", "_http/*", "_auth/*"),
-        (*units("registry_client", "confluent_client", "registry_auth", "renewal", "topic_name", "credentials",
-                "interrupts"),
-         "tests/adversity/test_registry_redirects.py", "tests/adversity/test_oauth_faults.py",
-         "tests/adversity/test_registry_faults.py", "tests/adversity/test_oauth.py", "tests/adversity/test_tls.py"),
+        (*units("schema_registry", "auth", "topics"),
+         *(f"tests/adversity/{room}" for room in ("http", "schema_registry", "auth"))),
         OVER_NETWORK,
         9,
     ),
     Room(
         "binding",
         (*package("_topics/*", "_single_flight.py"), f"{EXT}/_flights.pyx"),
-        units("topic_state", "binding", "next_batches", "confluent_ids", "interrupts", "negative_cache", "watch",
-              "recreated_topics", "chosen_versions", "flavours", "travel", "serializer", "deserializer",
-              "key_value_mistakes", "key_value_halves"),
-        (*OVER_NETWORK, "tests/adversity/test_codec_threads.py"),
+        units("topics", "reading", "testing", "serdes"),
+        (*OVER_NETWORK, "tests/adversity/codec/test_codec_threads.py"),
         6,
     ),
     Room(
         "formats",
         package("_formats/*", "key_value.py"),
-        units("formats*", "kop_formats", "key_value", "key_value_mistakes", "typed_batches", "unread_look"),
-        (*OVER_NETWORK, "tests/property/test_formats.py", "tests/property/test_key_value.py"),
+        units("formats", "serdes", "reading", "converters"),
+        (*OVER_NETWORK, "tests/property/formats", "tests/property/serdes"),
         0, 5,
     ),
     Room(
         "faces",
         package("serializer.py", "deserializer.py", "_reading/*", "_writing/*", "_lifecycle.py", "arrow/*"),
-        units("serializer", "deserializer", "batches", "next_batches", "arrow_batches", "arrow_topics", "arrow_types",
-              "travel", "bad_input", "chosen_versions", "stats", "whole_messages", "typed_values", "framings",
-              "evolution", "evolution_batches", "evolution_pairs", "key_value", "key_value_mistakes"),
+        units("serdes", "reading", "arrow", "topics", "models"),
         OVER_NETWORK,
         7,
     ),
     Room(
         "compat",
         package("compat/*"),
-        (*units("compat_serdes", "compat_client", "compat_asyncio"),
-         "tests/interop/test_confluent_clients.py", "tests/interop/test_confluents_avro_serdes.py"),
+        (*units("compat"),
+         "tests/interop/compat/test_confluent_clients.py", "tests/interop/compat/test_confluents_avro_serdes.py"),
         OVER_NETWORK,
         5,
     ),
     Room(
         "clients",
         package("integrations/*"),
-        (*units("kop", "command_line", "kafka_python", "credentials"), "tests/interop/test_builders.py"),
+        (*units("integrations", "auth", "cli"), "tests/interop/integrations/test_builders.py"),
         OVER_NETWORK,
         3,
     ),
@@ -183,9 +163,8 @@ ROOMS = (
     Room(
         "connect",
         package("connect/*", "spark/connect/*"),
-        (*units("connect_*"), "tests/adversity/test_connect_json.py", "tests/adversity/test_connect_avro.py"),
-        ("tests/unit", "tests/property/test_connect_json.py", "tests/property/test_connect_avro.py",
-         "tests/property/test_connect_spark.py", "tests/spark/test_connect_json.py"),
+        (*units("connect"), "tests/adversity/connect"),
+        ("tests/unit", "tests/property/connect", "tests/spark/test_connect_json.py"),
         0, 7,
     ),
     Room(
@@ -195,35 +174,34 @@ ROOMS = (
             "types", "java", "next_batches", "functions", "outbox", "sending", "source", "frames", "frame_columns",
             "sink", "sink_errors", "streams")),
         ("tests/spark/test_flights_job.py", "tests/spark/test_against_spark.py",
-         "tests/spark/test_confluent_framings.py", "tests/docs/test_spark_docs.py",
-         "tests/docs/test_spark_examples.py"),
+         "tests/spark/test_confluent_framings.py", "tests/docs/spark"),
         6, 3,
     ),
     Room(
         "kafka",
         package("_kafka/*"),
-        units("kafka_*", "producer_ids", "kop", "cli_consuming", "migration_kop", "migrate_verify"),
+        units("kafka", "integrations", "cli", "migration"),
         ("tests/unit", "tests/spark/test_source.py"),
         0, 4,
     ),
     Room(
         "command line",
         package("cli/*", "__main__.py", "_files.py"),
-        (*units("files", "cli_*", "command_line"), "tests/property/test_json_lines.py"),
-        ("tests/unit", "tests/docs/test_cli_docs.py"),
+        (*units("cli", "package"), "tests/property/cli"),
+        ("tests/unit", "tests/docs/cli"),
         6, 7,
     ),
     Room(
         "migration",
         package("migration/*"),
-        units("migration_*", "migrate_*", "cli_migrate_plan"),
-        ("tests/unit", "tests/property/test_migrate_rewriting.py", "tests/property/test_migrate_canonical.py"),
+        units("migration", "cli"),
+        ("tests/unit", "tests/property/migration"),
         0, 10,
     ),
     Room(
         "testing",
         package("testing/*", "_broker_rules/*"),
-        units("local_registry", "mock_*", "flavours", "compatibility", "rehearsal", "registry_client"),
+        units("testing", "broker_rules", "schema_registry"),
         (*OVER_NETWORK, *PROPERTIES),
         5, 2,
     ),

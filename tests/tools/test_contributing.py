@@ -68,3 +68,17 @@ def test_the_map_lists_each_folder_of_tests_and_each_oracle() -> None:
     (row,) = (line for line in PAGE.splitlines() if line.startswith("| `tests/oracles/` |"))
     oracles = {f"`{path.parent.name}/`" for path in (ROOT / "tests/oracles").glob("*/__init__.py")}
     assert all(oracle in row for oracle in oracles), oracles
+
+
+@pytest.mark.parametrize("kind", ["unit", "adversity", "property", "integration", "docs", "interop"])
+def test_each_test_stands_in_the_folder_of_a_room(kind: str) -> None:
+    """So that `make test ROOM=...` runs it. A room is a package or module of the map, without underscore and slash."""
+    folder = ROOT / "tests" / kind
+    mapped = [row for table in (f"| `{MAPPED[0]}/` |", "| `ext/streamnative_serdes/` |") for row in rows_of(table)]
+    rooms = {name.strip("_/") for row in mapped for name in row} | {"package"}
+    # Fixtures of their own; the Makefile says whose rooms they are.
+    others = {"contract", "kop"} if kind == "integration" else set()
+    found = [path.relative_to(folder) for path in folder.rglob("test_*.py")]
+    assert found
+    assert [path for path in found if len(path.parts) != 2 or path.parts[0] not in rooms | others] == []
+    assert not list(folder.rglob("__init__.py"))

@@ -17,7 +17,7 @@ from streamnative_serdes.arrow import ColumnCodec, in_parts
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import BatchTooLargeError, DecodeError
 
-FUZZ = Path(__file__).resolve().parents[1] / "fuzz"
+FUZZ = Path(__file__).resolve().parents[2] / "fuzz"
 TEXT = 2 << 20  # characters
 BEYOND = (1 << 31) // TEXT + 1  # so many rows that 32-bit offsets cannot count their text
 EMPTY: dict[str, Any] = {"type": "record", "name": "R", "fields": [{"name": "n", "type": "int"}]}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from child import SANITIZED, run_limited
 
-FUZZ = Path(__file__).resolve().parents[1] / "fuzz"
+FUZZ = Path(__file__).resolve().parents[2] / "fuzz"
 CALLS = 1_000_000
 # How often each call is made in each of three rounds, at least; and a growth that is less than that of one leaking call.
 TIMES = 60

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "arrow.md"
+PAGE = Path(__file__).parents[3] / "docs" / "arrow.md"
 
 
 def test_the_code_of_the_arrow_page_prints_the_output_it_shows(capsys: pytest.CaptureFixture[str]) -> None:

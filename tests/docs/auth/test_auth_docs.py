@@ -15,7 +15,7 @@ from oauth_issuer import SECRET, Issuer, key_file
 
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 KEY = "the-api-key"
 SCHEMA: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "auth.md").read_text(), re.DOTALL)

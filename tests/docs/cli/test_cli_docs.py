@@ -16,7 +16,7 @@ import pytest
 from streamnative_serdes.cli.settings import load
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TEXT = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 # Each block of commands, with the output that follows it, if any.

@@ -11,7 +11,7 @@ from streamnative_serdes._config import markdown
 from streamnative_serdes.connect.avro.options import AVRO_DATA_OPTIONS, AvroOptions
 from streamnative_serdes.testing import LocalRegistry
 
-PAGE = (Path(__file__).parents[2] / "docs" / "connect.md").read_text().partition("\n## Avro\n")[2]
+PAGE = (Path(__file__).parents[3] / "docs" / "connect.md").read_text().partition("\n## Avro\n")[2]
 
 
 def test_the_code_prints_what_it_says(registry: LocalRegistry, capsys: pytest.CaptureFixture[str]) -> None:

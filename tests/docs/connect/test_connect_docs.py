@@ -10,7 +10,7 @@ import pytest
 from streamnative_serdes._config import markdown
 from streamnative_serdes.connect.json_converter import OPTIONS
 
-PAGE = (Path(__file__).parents[2] / "docs" / "connect.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "connect.md").read_text()
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 

@@ -14,7 +14,7 @@ from streamnative_serdes._schema import Limits
 from streamnative_serdes.errors import DecodeError, SchemaError
 from streamnative_serdes.schema_registry import SchemaInfo
 
-TEXT = (Path(__file__).parents[2] / "docs" / "schema-types.md").read_text()
+TEXT = (Path(__file__).parents[3] / "docs" / "schema-types.md").read_text()
 
 
 def table(heading: str) -> list[list[str]]:

@@ -9,7 +9,7 @@ import pytest
 from streamnative_serdes import models
 from streamnative_serdes.testing import LocalRegistry
 
-TEXT = (Path(__file__).parents[2] / "docs" / "typed.md").read_text()
+TEXT = (Path(__file__).parents[3] / "docs" / "typed.md").read_text()
 
 
 def test_the_code_of_the_page_prints_the_output_it_shows(

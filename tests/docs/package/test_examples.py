@@ -10,7 +10,7 @@ import pytest
 
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/start.md"])

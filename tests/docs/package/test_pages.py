@@ -3,7 +3,7 @@
 Only addresses are replaced.
 
 README.md and the other pages have tests of their own: test_examples.py, test_auth_docs.py, test_arrow_docs.py,
-test_cli_docs.py, test_typed_document.py and tests/docs/test_spark_docs.py.
+test_cli_docs.py, test_typed_document.py and test_spark_docs.py.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from streamnative_serdes.integrations.pulsar_client import schema_version_of
 from streamnative_serdes.serialization import MessageField, SerializationContext
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
 ADA = {"name": "Ada"}
 
@@ -166,7 +166,7 @@ def test_the_code_of_the_interoperability_page_reads_a_pulsar_clients_messages(r
     assert framed is not None
     _, code = blocks("interoperability.md")
     for data, version in ((framed, ""), (framed[10:], "\0" * 8)):
-        # tests/integration/test_pulsar_schema.py runs all code of the page on a real Pulsar.
+        # tests/integration/integrations/test_pulsar_schema.py runs all code of the page on a real Pulsar.
         received = SimpleNamespace(data=lambda data=data: data, schema_version=lambda version=version: version)
         consumer = SimpleNamespace(receive=lambda received=received: received)
         names: dict[str, Any] = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 INTEGRATION = ROOT / "tests" / "integration"
 TEXT = (ROOT / "docs" / "interoperability.md").read_text()
 LISTED = dict(re.findall(r"^- \*\*([A-Z])\*\* `(\S+)`$", TEXT, re.MULTILINE))
@@ -23,7 +23,8 @@ def letters(cell: str) -> list[str]:
 
 
 def functions(name: str) -> set[str]:
-    tree = ast.parse((INTEGRATION / name).read_text())
+    (path,) = INTEGRATION.rglob(name)
+    tree = ast.parse(path.read_text())
     return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
@@ -43,7 +44,7 @@ def test_each_test_of_the_list_exists(listed: str) -> None:
 
 @needs_integration
 def test_each_test_that_the_text_names_exists() -> None:
-    all_functions = {function for path in INTEGRATION.glob("test_*.py") for function in functions(path.name)}
+    all_functions = {function for path in INTEGRATION.rglob("test_*.py") for function in functions(path.name)}
     named = set(re.findall(r"`(test_\w+[^_\W])`", TEXT))
     assert named
     assert named <= all_functions

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from streamnative_serdes.testing import LocalRegistry
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 PAGES = (
     "spark-write.md",
     "spark-read.md",

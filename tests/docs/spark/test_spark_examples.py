@@ -18,7 +18,7 @@ import streamnative_serdes
 from streamnative_serdes.testing import LocalRegistry
 
 SECONDS = 600
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from servers import Kafka, Pulsar
 from streamnative_serdes import Codec, KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.integrations.kafka_python import for_kafka_python
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 USERS = "{'name': 'Ada', 'age': 36}\n{'name': 'Grace', 'age': 85}\n{'name': 'Edsger', 'age': 72}\n"
 # The schema that Pulsar's Java client derives from the class in the example.
 USER = {

@@ -44,7 +44,7 @@ FIRST = record("User", ("name", "string"), ("age", "int"))
 SECOND = record("User", ("email", ["null", "string"], None), ("name", "string"), ("age", "int"))
 ADA, BOB = {"name": "Ada", "age": 36}, {"email": "b@c", "name": "Bob", "age": 7}
 PATIENCE_MS = 20_000
-PAGE = Path(__file__).parents[2] / "docs" / "interoperability.md"
+PAGE = Path(__file__).parents[3] / "docs" / "interoperability.md"
 # KeyValue(K(1), User("bob", 7)) as Pulsar's Java producer stores it with encoding SEPARATED: no ordering key.
 JAVA_KEY_VALUE = bytes.fromhex(
     "0e011fe28e02000000380a0f7374616e64616c6f6e652d302d3132100018b3e0c6ec9f3422060a0170120171320441673d3d480682010800"

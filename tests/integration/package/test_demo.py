@@ -9,7 +9,7 @@ from pathlib import Path
 
 from servers import downloads
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PATH = [str(ROOT / "tests" / "servers"), str(ROOT / "examples")]
 
 

@@ -18,7 +18,7 @@ from servers import ConfluentRegistry, Kafka, Missing, Pulsar, PulsarCluster, Se
 from servers import process as server_process
 from waiting import until
 
-SERVERS = str(Path(__file__).parents[1] / "servers")
+SERVERS = str(Path(__file__).parents[2] / "servers")
 
 
 def test_the_servers_have_the_requested_versions(kafka: Kafka, pulsar: Pulsar) -> None:

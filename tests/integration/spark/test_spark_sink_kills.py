@@ -34,7 +34,7 @@ LEFT = 4  # batches that the streams have to do yet, at least, when they are sta
 VERSIONS, PARTITIONS, GROWN = 8, 4, 6
 SOURCE, AT_LEAST_ONCE, TRANSACTIONAL = "kills-from", "kills-at-least-once", "kills-transactional"
 SINKS = {"at-least-once": AT_LEAST_ONCE, "transactional": TRANSACTIONAL}  # by delivery, the topic
-SUPPORT = Path(__file__).parents[1] / "support"
+SUPPORT = Path(__file__).parents[2] / "support"
 STARTS = 6
 # Why Spark itself fails at its start: a busy machine; and queries that start together share a map of environment
 # variables, which one may change while another serializes it.

@@ -47,7 +47,7 @@ def found(kafka: Kafka, tmp_path_factory: pytest.TempPathFactory) -> dict[str, l
     folders = [
         home_of_spark(),
         str(Path(streamnative_serdes.__file__).parents[1]),
-        str(Path(__file__).parents[1] / "oracles"),
+        str(Path(__file__).parents[2] / "oracles"),
     ]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders))}
     environment.pop("SPARK_HOME", None)

@@ -1,4 +1,4 @@
-"""pulsar_schema and its helpers without a broker; tests/integration/test_pulsar_schema.py uses them on a real one."""
+"""pulsar_schema and its helpers without a broker; tests/integration uses them on a real one."""
 
 from __future__ import annotations
 

@@ -246,7 +246,7 @@ def test_differences_from_java_are_as_documented(java: JavaAvro, difference: Any
 
 
 def test_each_difference_from_java_is_documented() -> None:
-    page = " ".join((Path(__file__).parents[2] / "docs" / "avro-conformance.md").read_text().split())
+    page = " ".join((Path(__file__).parents[3] / "docs" / "avro-conformance.md").read_text().split())
 
     for reason in {NOT_UTF8, *(difference[0] for difference in DIFFERENCES)}:
         assert reason in page

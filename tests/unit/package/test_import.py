@@ -24,7 +24,7 @@ print(sorted(set(seen)), sorted(heavy))
 
 
 def test_the_version_is_that_of_the_project_file() -> None:
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
     assert streamnative_serdes.__version__ == version(project["name"]) == project["version"]
 
 

@@ -140,7 +140,7 @@ def test_an_option_of_another_class_that_is_almost_one_of_this_class_counts_as_m
 
 
 def test_the_documented_options_equal_those_of_the_code() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "config.md").read_text()
+    text = (Path(__file__).parents[3] / "docs" / "config.md").read_text()
     shared = (*config.REGISTRY_OPTIONS, *config.CODEC_OPTIONS)
     for table in TABLES.values():
         own = tuple(option for option in table if option not in (*shared, *config.CONFLUENT_OPTIONS))

@@ -93,7 +93,7 @@ def test_each_notation_of_a_primitive_type_is_parsed(name: str) -> None:
 def test_a_type_in_an_object_that_is_an_object_or_a_list_is_refused_with_its_path(
     around: Callable[[Any], Any], path: str | None, inner: Any
 ) -> None:
-    """As by Java's Avro, and so by the broker: tests/property/test_codec_against_java.py."""
+    """As by Java's Avro, and so by the broker: tests/property/codec/test_codec_against_java.py."""
     assert parse(around(inner))
     for strict in (True, False):
         with pytest.raises(SchemaError, match=r'expected "type" to name a type, got .*int') as caught:
