@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import requests
+from consumed import Message
 
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.testing import LocalRegistry
@@ -44,32 +45,9 @@ class KafkaMessage:
     offset: int = 7
 
 
-class ConfluentMessage:
+def confluent_message(message: KafkaMessage, error: Any = None) -> Message:
     """As confluent-kafka's, whose parts are methods."""
-
-    def __init__(self, message: KafkaMessage, error: Any = None) -> None:
-        self._message, self._error = message, error
-
-    def error(self) -> Any:
-        return self._error
-
-    def value(self) -> Any:
-        return self._message.value
-
-    def topic(self) -> str:
-        return self._message.topic
-
-    def key(self) -> Any:
-        return self._message.key
-
-    def headers(self) -> Any:
-        return self._message.headers
-
-    def partition(self) -> int:
-        return self._message.partition
-
-    def offset(self) -> int:
-        return self._message.offset
+    return Message(**vars(message), error=error)
 
 
 class PulsarMessage:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from command import CommandLine
+from consumed import Message
 from migrations import VERSIONS, Gauge, Sent, Sides, create, expected, new_name, read, register, send
 from servers import ConfluentRegistry, Kafka, Pulsar
 
@@ -118,27 +119,9 @@ class Migration:
         assert all(one.reason for one in letters)
 
 
-class _Message:
-    """What DeadLetter.read needs of a message."""
-
-    def __init__(self, parts: Any) -> None:
-        self._parts = parts
-
-    def key(self) -> Any:
-        return self._parts[0]
-
-    def value(self) -> Any:
-        return self._parts[1]
-
-    def headers(self) -> Any:
-        return self._parts[2]
-
-    def timestamp(self) -> Any:
-        return self._parts[3]
-
-
 def _letter(parts: Any) -> DeadLetter | None:
-    message: Any = _Message(parts)
+    key, value, headers, timestamp = parts
+    message: Any = Message(value, key, headers, timestamp=timestamp)
     return DeadLetter.read(message)
 
 

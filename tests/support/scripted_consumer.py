@@ -8,25 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from confluent_kafka import KafkaError, TopicPartition
+from consumed import Message
 
 END = KafkaError(KafkaError._PARTITION_EOF)
 RESET = KafkaError(KafkaError._AUTO_OFFSET_RESET)
 
 
-class Message:
+def at(partition: int, offset: int, error: KafkaError | None = None) -> Message:
     """A message, or what a consumer reports instead."""
-
-    def __init__(self, partition: int, offset: int, error: KafkaError | None = None) -> None:
-        self._place, self._error = (partition, offset), error
-
-    def partition(self) -> int:
-        return self._place[0]
-
-    def offset(self) -> int:
-        return self._place[1]
-
-    def error(self) -> KafkaError | None:
-        return self._error
+    return Message(partition=partition, offset=offset, error=error)
 
 
 @dataclass
@@ -89,15 +79,15 @@ class ScriptedConsumer:
         if not low <= place <= high:
             if partition not in self._ended and most:
                 self._ended.add(partition)
-                yield Message(partition, place, RESET)
+                yield at(partition, place, RESET)
             return
         for offset in [offset for offset in messages if offset >= place][:most]:
             self._next[partition] = self._passed[partition] = offset + 1
             most -= 1
-            yield Message(partition, offset)
+            yield at(partition, offset)
         if most:  # what comes last may be no message
             if self._next[partition] < high or place < high:
                 self._next[partition] = self._passed[partition] = high
             if self.ends and partition not in self._ended:
                 self._ended.add(partition)
-                yield Message(partition, high, END)
+                yield at(partition, high, END)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from consumed import delivered
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,22 +42,11 @@ def test_forward_and_back_gives_the_same_message(number: int, version: int, datu
     assert forward.rewrite(datum, named) == there
 
 
-class FakeMessage:
-    """A message as a consumer gives it, made of a producer's arguments."""
-
-    def __init__(self, produced: dict[str, Any]) -> None:
-        timestamp = (1, produced["timestamp"]) if "timestamp" in produced else (0, -1)
-        self._parts = {**produced, "timestamp": timestamp}
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda: self._parts[name]
-
-
 @given(LETTERS, st.booleans())
 @examples(300)
 def test_a_dead_letter_comes_back_from_a_topic(letter: DeadLetter, hide_headers: bool) -> None:
     produced = letter.produced("orders", hide_headers=hide_headers)
-    assert DeadLetter.read(FakeMessage(produced)) == letter  # type: ignore[arg-type]
+    assert DeadLetter.read(delivered(produced)) == letter  # type: ignore[arg-type]
 
 
 @given(st.lists(LETTERS, max_size=3))

@@ -11,6 +11,8 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
+from consumed import Message  # noqa: E402
+
 from streamnative_serdes import (  # noqa: E402 - requires pyarrow
     ConfigError,
     DecodeError,
@@ -34,39 +36,6 @@ from streamnative_serdes.serialization import MessageField, SerializationContext
 from streamnative_serdes.testing import LocalRegistry  # noqa: E402
 
 USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
-
-
-class Message:
-    """As confluent_kafka.Message, which only recent versions let a test create."""
-
-    parts: dict[str, Any] = {"topic": "t", "partition": 1, "offset": 7, "timestamp": (1, 1_500)}  # noqa: RUF012
-
-    def __init__(self, value: Any = None, **parts: Any) -> None:
-        self._parts = {"value": value, **self.parts, **parts}
-
-    def value(self) -> Any:
-        return self._parts["value"]
-
-    def key(self) -> Any:
-        return self._parts.get("key")
-
-    def topic(self) -> Any:
-        return self._parts["topic"]
-
-    def partition(self) -> Any:
-        return self._parts["partition"]
-
-    def offset(self) -> Any:
-        return self._parts["offset"]
-
-    def timestamp(self) -> Any:
-        return self._parts["timestamp"]
-
-    def headers(self) -> Any:
-        return self._parts.get("headers")
-
-    def error(self) -> Any:
-        return self._parts.get("error")
 
 
 class Patched(Message):

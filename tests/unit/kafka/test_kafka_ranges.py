@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
-from scripted_consumer import END, Message, ScriptedConsumer
+from scripted_consumer import END, ScriptedConsumer, at
 
 from streamnative_serdes._kafka import (
     BrokerUnavailableError,
@@ -132,7 +132,7 @@ def test_an_open_transaction_ends_what_readers_of_committed_messages_read_where_
     """
     monkeypatch.setattr(consuming, "HALT_SECONDS", 0.0)
     consumer = ScriptedConsumer({0: (0, 9, [])})
-    answers = [[Message(0, 3), Message(0, 4, END)]]
+    answers = [[at(0, 3), at(0, 4, END)]]
     consumer.consume = lambda *_: answers.pop() if answers else []  # type: ignore[method-assign]
     errors = ClientErrors({"bootstrap.servers": "x:1"}, "t")
     reader = RangeReader(consumer, errors, "t", -1.0, stable=stable)  # type: ignore[arg-type]
@@ -149,7 +149,7 @@ def test_an_open_transaction_ends_what_readers_of_committed_messages_read_where_
 def test_an_end_that_a_broker_takes_back_ends_nothing() -> None:
     """A new leader may know less for a moment."""
     consumer = ScriptedConsumer({0: (0, 9, [])})
-    answers = [[Message(0, 8)], [], [Message(0, 3), Message(0, 4, END)]]
+    answers = [[at(0, 8)], [], [at(0, 3), at(0, 4, END)]]
     consumer.consume = lambda *_: answers.pop() if answers else []  # type: ignore[method-assign]
     errors = ClientErrors({"bootstrap.servers": "x:1"}, "t")
     reader = RangeReader(consumer, errors, "t", 30.0, stable=True)  # type: ignore[arg-type]
@@ -167,7 +167,7 @@ def test_the_time_of_whoever_takes_the_messages_is_not_the_brokers_silence(monke
     reader.start({0: [(0, 1000)]})
     serve = consumer.consume
 
-    def silent(*_: object) -> list[Message]:
+    def silent(*_: object) -> list[Any]:
         clock.now += 20.0
         return []
 
@@ -197,7 +197,7 @@ def test_connection_errors_are_what_a_silent_broker_ends_in() -> None:
 
 def test_messages_before_an_error_are_given_first() -> None:
     refused = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
-    consumer = ScriptedConsumer({0: (0, 9, [])}, coming=deque([Message(0, 0), Message(0, 1), Message(0, 2, refused)]))
+    consumer = ScriptedConsumer({0: (0, 9, [])}, coming=deque([at(0, 0), at(0, 1), at(0, 2, refused)]))
     reader = reader_of(consumer)
     reader.start({0: [(0, 9)]})
     assert [message.offset() for message in reader.take(500)] == [0, 1]
@@ -207,7 +207,7 @@ def test_messages_before_an_error_are_given_first() -> None:
 
 def test_an_error_that_waits_is_forgotten_with_its_ranges() -> None:
     refused = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
-    consumer = ScriptedConsumer({0: (0, 9, [])}, coming=deque([Message(0, 0), Message(0, 1, refused)]))
+    consumer = ScriptedConsumer({0: (0, 9, [])}, coming=deque([at(0, 0), at(0, 1, refused)]))
     reader = reader_of(consumer)
     reader.start({0: [(0, 9)]})
     assert [message.offset() for message in reader.take(500)] == [0]
@@ -237,7 +237,7 @@ def test_connection_errors_before_messages_are_forgotten() -> None:
 
 def test_errors_about_the_group_that_nobody_uses_do_not_matter() -> None:
     refused = KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED)
-    consumer = ScriptedConsumer({0: (0, 2, range(2))}, coming=deque([Message(-1, -1001, refused)]))
+    consumer = ScriptedConsumer({0: (0, 2, range(2))}, coming=deque([at(-1, -1001, refused)]))
     assert read(consumer, {0: [(0, 2)]}) == [(0, 0), (0, 1)]
 
 

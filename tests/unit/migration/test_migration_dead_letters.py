@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from consumed import delivered
 
 from streamnative_serdes.errors import FileError
 from streamnative_serdes.migration.copying.dead_letters import (
@@ -25,20 +26,8 @@ from streamnative_serdes.migration.copying.dead_letters import (
 LETTER = DeadLetter(1, 17, 1_000, b"\xff", b"\0value", [("a", None), ("a", b"\xff"), ("b", b"")], "it is bad: \u00e4")
 
 
-class FakeMessage:
-    """A message as a consumer gives it, made of a producer's arguments."""
-
-    def __init__(self, produced: dict[str, Any], partition: int = 0, offset: int = 0) -> None:
-        timestamp = (1, produced["timestamp"]) if "timestamp" in produced else (0, -1)
-        self._parts = {"key": None, "value": None, "headers": None, **produced, "timestamp": timestamp}
-        self._parts |= {"partition": partition, "offset": offset}
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda: self._parts[name]
-
-
 def read(produced: dict[str, Any]) -> DeadLetter | None:
-    return DeadLetter.read(FakeMessage(produced))  # type: ignore[arg-type]
+    return DeadLetter.read(delivered(produced))  # type: ignore[arg-type]
 
 
 def letters(path: Path, *offsets: int, following: dict[int, int] | None = None, source: str = "s") -> None:
@@ -51,8 +40,8 @@ def letters(path: Path, *offsets: int, following: dict[int, int] | None = None, 
 
 def test_a_letter_of_a_message_has_all_its_parts() -> None:
     parts = {"key": b"k", "value": None, "headers": [("a", None)], "timestamp": 5}
-    assert DeadLetter.of(FakeMessage(parts, 2, 9), "why") == DeadLetter(2, 9, 5, b"k", None, [("a", None)], "why")  # type: ignore[arg-type]
-    assert DeadLetter.of(FakeMessage({}), "why").timestamp is None  # type: ignore[arg-type]
+    assert DeadLetter.of(delivered(parts, 2, 9), "why") == DeadLetter(2, 9, 5, b"k", None, [("a", None)], "why")  # type: ignore[arg-type]
+    assert DeadLetter.of(delivered({}), "why").timestamp is None  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("hide_headers", [False, True])

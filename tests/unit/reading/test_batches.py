@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import requests
+from consumed import Message
 
 from streamnative_serdes import (
     AuthenticationError,
@@ -33,34 +34,6 @@ GOOD, OTHER, BAD = HEADER + b"\x06bob", HEADER + b"\x06ann", HEADER + b"\x06bo"
 Record = namedtuple(
     "Record", "topic partition offset key value headers"
 )  # like the records of kafka-python and aiokafka
-
-
-class Message:
-    """Like the messages of confluent-kafka, which have methods."""
-
-    def __init__(self, value: bytes | None, error: str | None = None) -> None:
-        self._value, self._error = value, error
-
-    def value(self) -> bytes | None:
-        return self._value
-
-    def error(self) -> str | None:
-        return self._error
-
-    def topic(self) -> str:
-        return "users"
-
-    def partition(self) -> int:
-        return 3
-
-    def offset(self) -> int:
-        return 42
-
-    def key(self) -> bytes:
-        return b"k"
-
-    def headers(self) -> list[tuple[str, bytes]]:
-        return [("h", b"v")]
 
 
 @pytest.fixture
@@ -114,8 +87,8 @@ def test_a_function_gets_the_error_and_returns_the_replacement(reader: KafkaAvro
 @pytest.mark.parametrize("kind", ["confluent", "kafka-python"])
 def test_messages_of_clients_provide_topic_partition_and_offset(reader: KafkaAvroDeserializer, kind: str) -> None:
     def message(value: bytes) -> Any:
-        headers = [("h", b"v")]
-        return Message(value) if kind == "confluent" else Record("users", 3, 42, b"k", value, headers)
+        parts = {"topic": "users", "partition": 3, "offset": 42, "key": b"k", "headers": [("h", b"v")]}
+        return (Message if kind == "confluent" else Record)(value=value, **parts)
 
     assert list(reader.deserialize_many(None, [message(GOOD), message(OTHER)])) == [BOB, ANN]
     with pytest.raises(DecodeError, match="topic users, partition 3, offset 42, schema version 0") as caught:
@@ -134,7 +107,7 @@ def test_a_given_topic_takes_precedence_over_the_topic_of_the_messages(reader: K
 
 
 def test_an_error_of_the_client_in_place_of_a_message_is_an_error(reader: KafkaAvroDeserializer) -> None:
-    batch = [Message(b"Broker: partition EOF", "PARTITION_EOF"), Message(GOOD)]
+    batch = [Message(b"Broker: partition EOF", error="PARTITION_EOF"), Message(GOOD, topic="users")]
     with pytest.raises(DecodeError, match="in place of a message: PARTITION_EOF"):
         list(reader.deserialize_many(None, batch))
     assert list(reader.deserialize_many(None, batch, "skip")) == [BOB]

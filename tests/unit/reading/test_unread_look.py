@@ -11,6 +11,7 @@ pytest.importorskip("pyarrow")
 
 import pyarrow as pa
 from confluent_stand_in import ConfluentStandIn
+from consumed import Message
 
 from streamnative_serdes import Codec, KafkaAvroDeserializer, KafkaAvroSerializer, KafkaPulsarSerializer, KeyValueSchema
 from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError, SerdesError
@@ -45,38 +46,10 @@ def both(conf: dict[str, Any], second: ConfluentStandIn) -> dict[str, Any]:
     return {**conf, "framings": framings, "confluent.schema.registry.url": second.url}
 
 
-class Message:
-    """As confluent_kafka.Message, which only recent versions let a test create."""
-
-    def __init__(self, value: bytes, headers: Any = None) -> None:
-        self._value, self._headers = value, headers
-
-    def value(self) -> bytes:
-        return self._value
-
-    def headers(self) -> Any:
-        return self._headers
-
-    def topic(self) -> str:
-        return "t"
-
-    def partition(self) -> int:
-        return 3
-
-    def offset(self) -> int:
-        return 7
-
-    def key(self) -> None:
-        return None
-
-    def error(self) -> None:
-        return None
-
-
 def ways(deserializer: KafkaAvroDeserializer, message: bytes, headers: Any = None) -> list[Callable[[], Any]]:
     """The ways to read a message of a topic: one by one, and in batches."""
     context = SerializationContext("t", MessageField.VALUE, headers)
-    alone = message if headers is None else Message(message, headers)
+    alone = message if headers is None else Message(message, headers=headers)
     return [
         lambda: deserializer.deserialize("t", message, headers=headers),
         lambda: deserializer(message, context),
@@ -132,7 +105,9 @@ def test_columns_by_what_was_seen_show_the_look_too(conf: dict[str, Any]) -> Non
 
 
 def test_a_clients_message_has_its_place_beside_its_look(conf: dict[str, Any]) -> None:
-    error = refused(lambda: KafkaAvroDeserializer(conf).deserialize_batch("t", [Message(THEIRS)]))
+    error = refused(
+        lambda: KafkaAvroDeserializer(conf).deserialize_batch("t", [Message(THEIRS, partition=3, offset=7)])
+    )
     assert str(error).startswith("topic t, row 0, partition 3, offset 7: cannot read the latest schema")
     assert str(error.hint).startswith(BEGINS)
 

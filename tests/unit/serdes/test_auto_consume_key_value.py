@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from any_type import ConfluentMessage, KafkaMessage, PulsarMessage, header
+from any_type import KafkaMessage, PulsarMessage, confluent_message, header
 from confluent_kafka.serialization import MessageField, SerializationContext
 from schemas import record
 
@@ -229,7 +229,7 @@ def test_messages_of_kafka_clients_bring_topic_key_and_value(separated: LocalReg
         KafkaMessage(None),
     ]
     expected = [KeyValue(ONE, BOB), KeyValue(None, BOB), KeyValue(ONE, None), KeyValue(None, None)]
-    for messages in (plain, [ConfluentMessage(message) for message in plain]):
+    for messages in (plain, [confluent_message(message) for message in plain]):
         singly = [reader.deserialize_message(message) for message in messages]
         assert [found and found.native_object for found in singly] == expected
         assert list(reader.deserialize_many(None, messages)) == singly
@@ -305,11 +305,11 @@ def test_unreadable_messages_are_left_to_the_caller(separated: LocalRegistry) ->
     )
     with pytest.raises(DecodeError):
         reader.deserialize_message(no_value)
-    messages = [no_value, good, no_key, ConfluentMessage(good, "an error"), good]
+    messages = [no_value, good, no_key, confluent_message(good, "an error"), good]
     assert len(list(reader.deserialize_many(None, messages, "skip"))) == 2
     raws = list(reader.deserialize_many(None, messages, lambda error: error.raw))
     assert [raw.key for raw in raws if not isinstance(raw, GenericObject)] == [KEY, b"", KEY]
-    for bad in (no_value, no_key, ConfluentMessage(good, "an error")):
+    for bad in (no_value, no_key, confluent_message(good, "an error")):
         with pytest.raises(DecodeError) as caught:
             list(reader.deserialize_many(None, [good, bad]))
         assert caught.value.raw is not None
