@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from confluent_stand_in import ConfluentStandIn
 
 import streamnative_serdes
 from streamnative_serdes._topics.binding import Binding
@@ -91,3 +92,15 @@ def registry() -> Iterator[LocalRegistry]:
     with LocalRegistry() as registry:
         yield registry
     Binding.forget()
+
+
+@pytest.fixture
+def conf(registry: LocalRegistry) -> dict[str, str]:
+    return {"schema.registry.url": registry.url}
+
+
+@pytest.fixture
+def second() -> Iterator[ConfluentStandIn]:
+    """A registry with Confluent's API, beside Pulsar's."""
+    with ConfluentStandIn() as registry:
+        yield registry

@@ -32,11 +32,6 @@ def kafka() -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture
-def conf(registry: LocalRegistry) -> dict[str, str]:
-    return {"schema.registry.url": registry.url}
-
-
-@pytest.fixture
 def orders(spark: SparkSession) -> DataFrame:
     from orders import COLUMNS, ROWS
 

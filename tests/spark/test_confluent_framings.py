@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -21,12 +20,6 @@ from streamnative_serdes.spark import decode_df, from_avro
 ORDER = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
 HEADER = "__value_schema_id"
 MESSAGES = "value binary, headers array<struct<key: string, value: binary>>"
-
-
-@pytest.fixture
-def second() -> Iterator[ConfluentStandIn]:
-    with ConfluentStandIn() as registry:
-        yield registry
 
 
 @pytest.fixture

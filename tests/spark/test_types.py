@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T
-from schemas import doubling
+from schemas import doubling, logical
 
 from streamnative_serdes import SchemaError
 from streamnative_serdes._schema import parse
@@ -27,10 +27,6 @@ from streamnative_serdes.spark.types.avro import HAS_TIME, to_avro_schema, to_sp
 
 # One session serves all examples.
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-def logical(base: str, kind: str, **more: Any) -> dict[str, Any]:
-    return {"type": base, "logicalType": kind, **more}
 
 
 def record(*fields: Any, name: str = "R") -> dict[str, Any]:

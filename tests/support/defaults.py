@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from schemas import array, mapping
+
 from streamnative_serdes._schema import parse
 from streamnative_serdes.errors import SchemaError
 
@@ -14,14 +16,6 @@ def field(kind: Any, default: Any, name: str = "f") -> dict[str, Any]:
 
 def record(*fields: Any, name: str = "R") -> dict[str, Any]:
     return {"type": "record", "name": name, "fields": list(fields)}
-
-
-def array(items: Any) -> dict[str, Any]:
-    return {"type": "array", "items": items}
-
-
-def map_of(values: Any) -> dict[str, Any]:
-    return {"type": "map", "values": values}
 
 
 SUIT = {"type": "enum", "name": "Suit", "symbols": ["CLUBS", "HEARTS"]}
@@ -48,7 +42,7 @@ TAKEN: list[tuple[Any, Any]] = [
     (DECIMAL, "\u0001"),
     ({"type": "int", "logicalType": "date"}, 5),
     (array("int"), [1, 2]),
-    (map_of("string"), {"k": "v"}),
+    (mapping("string"), {"k": "v"}),
     (WITH_DEFAULT, {}),
     (WITH_DEFAULT, {"x": 1}),
     (NOT_A_NUMBER, {}),
@@ -60,9 +54,9 @@ TAKEN: list[tuple[Any, Any]] = [
     ([SUIT, "null"], "CLUBS"),
     ([TWO, "null"], "ab"),
     ([array("int"), "null"], []),
-    ([map_of("int"), "null"], {}),
+    ([mapping("int"), "null"], {}),
     (array(["null", "string"]), [None]),
-    (map_of(["string", "null"]), {"k": "v"}),
+    (mapping(["string", "null"]), {"k": "v"}),
     (NULLABLE, {"x": None}),
 ]
 # Defaults valid in Avro 1.12 with which a broker registers one schema, and then refuses every schema, even this one.
@@ -77,9 +71,9 @@ OF_ANOTHER_BRANCH: list[tuple[Any, Any]] = [
     (["null", TWO], "ab"),
     (["null", WITH_DEFAULT], {}),
     (["null", array("int")], []),
-    (["null", map_of("int")], {}),
+    (["null", mapping("int")], {}),
     (array(["null", "string"]), [None, "x"]),
-    (map_of(["null", "string"]), {"k": "x"}),
+    (mapping(["null", "string"]), {"k": "x"}),
     (NULLABLE, {"x": 5}),
     ([array(["null", "int"]), "null"], [5]),
     (record({"name": "inner", "type": NULLABLE}, name="O"), {"inner": {"x": 5}}),
@@ -87,7 +81,7 @@ OF_ANOTHER_BRANCH: list[tuple[Any, Any]] = [
 NOT_FINITE: list[tuple[Any, Any]] = [
     (["double", "null"], "NaN"),
     (array("double"), ["NaN"]),
-    (map_of("float"), {"k": "Infinity"}),
+    (mapping("float"), {"k": "Infinity"}),
     (record({"name": "x", "type": "double"}, name="I"), {"x": "NaN"}),
 ]
 STUMBLED_OVER = [*OF_ANOTHER_BRANCH, *NOT_FINITE]
@@ -96,7 +90,7 @@ STUMBLED_OVER = [*OF_ANOTHER_BRANCH, *NOT_FINITE]
 def broken_elsewhere(kind: Any, default: Any) -> list[dict[str, Any]]:
     """Yield schemas with such a field in a record inside a union, an array, a map, and another record."""
     inner = record(field(kind, default), name="Inner")
-    places = (["null", inner], array(inner), map_of(inner), record({"name": "deeper", "type": inner}, name="Outer"))
+    places = (["null", inner], array(inner), mapping(inner), record({"name": "deeper", "type": inner}, name="Outer"))
     return [record({"name": "at", "type": place}) for place in places]
 
 

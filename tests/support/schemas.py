@@ -29,7 +29,7 @@ def mapping(values: Json) -> Json:
     return {"type": "map", "values": values}
 
 
-def logical(base: str, name: str, **more: Any) -> Json:
+def logical(base: str, name: str, /, **more: Any) -> Json:
     return {"type": base, "logicalType": name, **more}
 
 

@@ -45,12 +45,6 @@ ALL = "snip42,confluent,confluent-header,headerless"
 
 
 @pytest.fixture
-def second() -> Iterator[ConfluentStandIn]:
-    with ConfluentStandIn() as registry:
-        yield registry
-
-
-@pytest.fixture
 def theirs(second: ConfluentStandIn) -> Iterator[SchemaRegistryClient]:
     with SchemaRegistryClient({"url": second.url}) as client:
         yield client

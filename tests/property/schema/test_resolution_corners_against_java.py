@@ -9,6 +9,7 @@ import pytest
 from avro_names import NAMES, Named
 from java_oracle import JavaAvro, RefusedError
 from java_values import same
+from schemas import array, fixed, mapping
 
 from streamnative_serdes._schema import parse
 from streamnative_serdes.codec import Codec
@@ -26,18 +27,6 @@ def rec(name: str, *fields: Any, aliases: Any = ()) -> Any:
 
 def enum(name: str, *symbols: str, **more: Any) -> Any:
     return {"type": "enum", "name": name, "symbols": list(symbols), **more}
-
-
-def fixed(name: str, size: int, **more: Any) -> Any:
-    return {"type": "fixed", "name": name, "size": size, **more}
-
-
-def array(items: Any) -> Any:
-    return {"type": "array", "items": items}
-
-
-def map_of(values: Any) -> Any:
-    return {"type": "map", "values": values}
 
 
 def decimal(scale: int) -> Any:
@@ -87,7 +76,7 @@ CORNERS: list[tuple[Any, Any, Any]] = [
     (A, [rec("B", ("x", "string")), rec("C", X)], {"x": 1}),
     (rec("A", ("x", array("int"))), [rec("B", ("x", array("string"))), rec("C", ("x", array("int")))], {"x": [1]}),
     (rec("A", ("x", ["int", "string"])), [rec("B", ("x", "string")), rec("C", ("x", ["int", "string"]))], {"x": 1}),
-    (A, map_of("int"), {"x": 1}),
+    (A, mapping("int"), {"x": 1}),
     # Aliases rename the writer's types of any kind; aliases of fields apply to the record of that full name.
     (A, [rec("C", X), rec("B", X, aliases=["A"])], {"x": 1}),
     (A, [rec("B", X, aliases=["A"]), A], {"x": 1}),
@@ -114,7 +103,7 @@ CORNERS: list[tuple[Any, Any, Any]] = [
     # Defaults.
     (EMPTY, rec("A", ("f", "bytes", "ÿ\0é")), {}),
     (EMPTY, rec("A", ("f", fixed("F", 2), "ÿ\1")), {}),
-    (EMPTY, rec("A", ("f", map_of(array("bytes")), {"k𝄞": ["ÿ"]})), {}),
+    (EMPTY, rec("A", ("f", mapping(array("bytes")), {"k𝄞": ["ÿ"]})), {}),
     (EMPTY, rec("A", ("f", rec("I", ("p", "int"), ("q", enum("E", "a", "b"), "b")), {"p": 1})), {}),
     (EMPTY, rec("A", ("f", rec("I", ("p", "int")), {"p": 1, "other": 2})), {}),
     (EMPTY, rec("A", ("f", ["null", "int"], 5)), {}),
@@ -147,8 +136,8 @@ CORNERS: list[tuple[Any, Any, Any]] = [
     # Items of an empty array are not resolved; a branch is chosen as array or map, whatever its items.
     (array("int"), array("string"), []),
     (array("int"), array("string"), [1]),
-    (map_of("int"), map_of("double"), {"k": 1}),
-    (array("int"), [array("string"), map_of("int")], []),
+    (mapping("int"), mapping("double"), {"k": 1}),
+    (array("int"), [array("string"), mapping("int")], []),
     (array("int"), ["null", array(["null", "long"])], [1]),
     (array(["null", "int"]), ["null", array("int")], [None]),
     # Recursive types.

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from schemas import array, logical
 
 pa = pytest.importorskip("pyarrow")
 
@@ -38,10 +39,6 @@ ORDERS = [
 ]
 WIDE = {"type": "record", "name": "Wide", "fields": [{"name": f"f{i}", "type": "long"} for i in range(1000)]}
 POINT: dict[str, Any] = {"type": "record", "name": "Point", "fields": [{"name": "x", "type": "int"}]}
-
-
-def array(items: Any) -> dict[str, Any]:
-    return {"type": "array", "items": items}
 
 
 def messages() -> list[bytes]:
@@ -378,10 +375,6 @@ def test_a_batch_without_a_column_for_any_field_is_an_error() -> None:
     schema = {"type": "record", "name": "P", "fields": [{"name": "y", "type": ["null", "int"], "default": None}]}
     with pytest.raises(EncodeError, match=r"^there is no column for any field of record P"):
         ColumnCodec(schema, unmatched_columns="ignore").encode(pa.RecordBatch.from_pydict({"other": [6]}))
-
-
-def logical(base: str, name: str, **more: Any) -> dict[str, Any]:
-    return {"type": base, "logicalType": name, **more}
 
 
 MEMBERS = pa.array([{"member0": 1, "member1": "x"}], pa.struct([("member0", pa.int64()), ("member1", pa.string())]))

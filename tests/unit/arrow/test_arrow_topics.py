@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import requests
+from conf import conf
 
 pa = pytest.importorskip("pyarrow")
 
@@ -42,10 +43,6 @@ def version(number: int) -> dict[str, Any]:
 
 def header(number: int) -> bytes:
     return b"\3\4" + number.to_bytes(8, "big")
-
-
-def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
-    return {"schema.registry.url": registry.url, **more}
 
 
 def written(registry: LocalRegistry, count: int) -> list[bytes]:

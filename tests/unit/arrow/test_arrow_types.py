@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from schemas import doubling, record
+from schemas import array, doubling, logical, record
 
 pa = pytest.importorskip("pyarrow")
 
@@ -23,16 +23,8 @@ DAY, NOW = dt.date(2024, 2, 29), dt.datetime(2024, 2, 29, 12, 30, 15, 123000)
 ID = UUID("bdd640fb-0667-4ad1-9c80-317fa3b1799d")
 
 
-def logical(base: str, name: str, **more: Any) -> dict[str, Any]:
-    return {"type": base, "logicalType": name, **more}
-
-
 def fixed(size: int, **more: Any) -> dict[str, Any]:
     return {"type": "fixed", "name": "F", "size": size, **more}
-
-
-def array(items: Any) -> dict[str, Any]:
-    return {"type": "array", "items": items}
 
 
 def required(name: str, kind: Any) -> Any:

@@ -7,17 +7,13 @@ import math
 from typing import Any
 
 import pytest
-from schemas import array, enum, fixed, mapping, record
+from schemas import array, enum, fixed, logical, mapping, record
 
 from streamnative_serdes._schema import parse
 from streamnative_serdes.cli.avro_json import JsonWriter, reader_of
 from streamnative_serdes.cli.lines import Line, parse_line, read_bytes, show_bytes
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, EncodeError
-
-
-def logical(base: str, name: str, **more: Any) -> dict[str, Any]:
-    return {"type": base, "logicalType": name, **more}
 
 
 def shown(schema: Any, datum: Any) -> Any:

@@ -6,6 +6,7 @@ import pickle
 from typing import Any
 
 import pytest
+from schemas import array
 
 from streamnative_serdes._schema import Limits, parse
 from streamnative_serdes.codec import Codec
@@ -14,10 +15,6 @@ from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError, Sc
 LIST: Any = {"type": "record", "name": "L", "fields": [{"name": "n", "type": ["null", "L"], "default": None}]}
 LONGER = {**LIST, "fields": [*LIST["fields"], {"name": "x", "type": "int", "default": 1}]}
 EMPTY = {"type": "record", "name": "E", "fields": []}
-
-
-def array(items: Any) -> Any:
-    return {"type": "array", "items": items}
 
 
 def listed(levels: int) -> Any:

@@ -44,15 +44,9 @@ from streamnative_serdes.errors import (
     SchemaError,
     SchemaWarning,
 )
-from streamnative_serdes.testing import LocalRegistry
 
 USER = SchemaBuilder.struct("org.example.User", version=1).field("id", INT64).field("name", OPTIONAL_STRING).build()
 ADA = Struct(USER, id=1, name="Ada")
-
-
-@pytest.fixture
-def conf(registry: LocalRegistry) -> dict[str, Any]:
-    return {"schema.registry.url": registry.url}
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Annotated, Any, NamedTuple, Optional, Union
 
 import pytest
+from conf import conf
 from schemas import enum as avro_enum
 from schemas import record
 
@@ -22,10 +23,6 @@ from streamnative_serdes.models import AvroClass, AvroField, DecimalMeta
 from streamnative_serdes.testing import LocalRegistry
 
 TOPIC = "objects"
-
-
-def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
-    return {"schema.registry.url": registry.url, **more}
 
 
 def reader(registry: LocalRegistry, cls: type, schema: Any = None, **more: Any) -> KafkaAvroDeserializer:

@@ -71,12 +71,6 @@ def by_guid(guid: bytes) -> list[tuple[str, bytes]]:
 
 
 @pytest.fixture
-def second() -> Iterator[ConfluentStandIn]:
-    with ConfluentStandIn() as registry:
-        yield registry
-
-
-@pytest.fixture
 def conf(registry: LocalRegistry, second: ConfluentStandIn) -> dict[str, Any]:
     return {
         "schema.registry.url": registry.url,

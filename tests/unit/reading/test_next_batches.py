@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import requests
+from conf import conf
 
 pa = pytest.importorskip("pyarrow")
 
@@ -46,10 +47,6 @@ ORDER: dict[str, Any] = {"type": "record", "name": "Order", "fields": [{"name": 
 BOB = {"name": "bob"}
 FRAMED, BARE = b"\x03\x04" + bytes(8) + b"\x06bob", b"\x06bob"
 FRAMED_1 = b"\x03\x04" + bytes(7) + b"\x01" + b"\x06bob\x02\x0e"
-
-
-def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
-    return {"schema.registry.url": registry.url, **more}
 
 
 def register(registry: LocalRegistry, schema: dict[str, Any], topic: str = "t") -> None:

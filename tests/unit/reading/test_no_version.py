@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from any_type import framed, header, register
+from conf import conf
 from schemas import record
 
 from streamnative_serdes import (
@@ -29,10 +30,6 @@ NEW = record("User", ("name", "string"), ("age", "int", 0))
 ADA = {"name": "Ada", "age": 36}
 BARE = Codec(NEW).encode(ADA)
 NO_VERSION = [None, -1]
-
-
-def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
-    return {"schema.registry.url": registry.url, **more}
 
 
 @pytest.fixture

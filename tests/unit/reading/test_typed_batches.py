@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pytest
 import requests
+from conf import conf
 
 pa = pytest.importorskip("pyarrow")
 
@@ -47,10 +48,6 @@ BOB: Final = {"age": 7, "name": "bob"}
 KEY1, BOB1 = K.encode({"id": 1}), V.encode(BOB)
 PAIRS: Final = [(KEY1, BOB1), (None, BOB1), (KEY1, None), (None, None)]
 ROWS: Final = [({"id": 1}, BOB), (None, BOB), ({"id": 1}, None), (None, None)]
-
-
-def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
-    return {"schema.registry.url": registry.url, **{key.replace("_", "."): value for key, value in more.items()}}
 
 
 def registered(registry: LocalRegistry, schema: Any, topic: str = TOPIC) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from schemas import array, fixed, mapping
 
 from streamnative_serdes._schema import parse, resolution
 from streamnative_serdes.codec import Codec, Duration
@@ -29,20 +30,8 @@ def enum(name: str, symbols: str, **more: Any) -> Json:
     return {"type": "enum", "name": name, "symbols": list(symbols), **more}
 
 
-def fixed(name: str, size: int, **more: Any) -> Json:
-    return {"type": "fixed", "name": name, "size": size, **more}
-
-
 def logical(base: Json, name: str, **more: Any) -> Json:
     return {**(base if isinstance(base, dict) else {"type": base}), "logicalType": name, **more}
-
-
-def array(items: Json) -> Json:
-    return {"type": "array", "items": items}
-
-
-def map_(values: Json) -> Json:
-    return {"type": "map", "values": values}
 
 
 def read(writer: Json, reader: Json, datum: Any, **options: Any) -> Any:
@@ -66,14 +55,14 @@ PAIRS: dict[str, tuple[Json, Json, Any, Any]] = {
     "string as bytes": ("string", "bytes", "é", b"\xc3\xa9"),
     "bytes as string": ("bytes", "string", b"\xc3\xa9", "é"),
     "promotion in an array": (array("int"), array("double"), [1, 2], [1.0, 2.0]),
-    "promotion in a map": (map_("int"), map_("long"), {"a": 1}, {"a": 1}),
+    "promotion in a map": (mapping("int"), mapping("long"), {"a": 1}, {"a": 1}),
     # records
     "fields in another order": (
         record("R", ("a", "int"), ("b", "string")), record("R", ("b", "string"), ("a", "int")),
         {"a": 1, "b": "x"}, {"b": "x", "a": 1},
     ),
     "fields dropped at the start, in the middle and at the end": (
-        record("R", ("a", array("string")), ("b", "int"), ("c", map_("long")), ("d", "int"), ("e", ["null", "R"])),
+        record("R", ("a", array("string")), ("b", "int"), ("c", mapping("long")), ("d", "int"), ("e", ["null", "R"])),
         record("R", ("b", "int"), ("d", "long")),
         {"a": ["x", "y"], "b": 1, "c": {"k": 5}, "d": 2, "e": None}, {"b": 1, "d": 2},
     ),
@@ -192,7 +181,7 @@ DEFAULTS: dict[str, tuple[Json, Json, Any]] = {
     "enum": (enum("E", "AB"), "B", "B"),
     "array": (array("int"), [1, 2], [1, 2]),
     "array of nothing": (array("int"), [], []),
-    "map": (map_(array("long")), {"a": [1], "b": []}, {"a": [1], "b": []}),
+    "map": (mapping(array("long")), {"a": [1], "b": []}, {"a": [1], "b": []}),
     "nullable": (["null", "int"], None, None),
     "union of another branch": (["null", "int", "string"], "x", "x"),
     "union with a record": ([record("I", ("p", "int", 4)), "null"], {}, {"p": 4}),
@@ -319,9 +308,10 @@ def test_a_bad_default_that_each_record_needs_is_an_error_when_the_codec_is_crea
 
 
 # name -> (writer's schema, reader's schema, good datum, its value when read, bad datum, path and text of the error)
+NO_STRING = "the writer's string cannot be read"
 SOMETIMES: dict[str, tuple[Json, Json, Any, Any, Any, str, str]] = {
-    "an empty array": (array("string"), array("int"), [], [], ["a"], "[0]", "the writer's string cannot be read"),
-    "an empty map": (map_("string"), map_("int"), {}, {}, {"k": "a"}, '["k"]', "the writer's string cannot be read"),
+    "an empty array": (array("string"), array("int"), [], [], ["a"], "[0]", NO_STRING),
+    "an empty map": (mapping("string"), mapping("int"), {}, {}, {"k": "a"}, '["k"]', NO_STRING),
     "a branch": (["null", "int"], "int", 1, 1, None, "", "the writer's null cannot be read as the reader's int"),
     "another branch": (["null", "int"], ["null", "string"], None, None, 1, "", "writer's int cannot be read as"),
     "a symbol": (enum("E", "AB"), enum("E", "B"), "B", "B", "A", "", "the reader's enum E has no symbol 'A'"),

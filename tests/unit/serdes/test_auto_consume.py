@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from any_type import framed, header, register
+from conf import conf
 from confluent_kafka.serialization import Deserializer, MessageField, SerializationContext
 from schemas import record
 
@@ -28,10 +29,6 @@ BOB = {"name": "bob", "age": 7}
 ANN = {"name": "ann", "age": 9, "city": "Rome"}
 LONGS = record("Longs", *((letter, "long") for letter in "abcdefghij"))
 TEN = dict(zip("abcdefghij", [-2, 2, *[0] * 8], strict=True))  # encoded, it equals the header of version 0
-
-
-def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
-    return {"schema.registry.url": registry.url, **more}
 
 
 def text_of(schema: TopicSchema | None) -> str:

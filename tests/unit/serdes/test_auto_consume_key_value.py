@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from any_type import KafkaMessage, PulsarMessage, confluent_message, header
+from conf import conf
 from confluent_kafka.serialization import MessageField, SerializationContext
 from schemas import record
 
@@ -30,10 +31,6 @@ USER = record("User", ("name", "string"))
 WIDER = record("User", ("name", "string"), ("age", ["null", "int"], None))
 ONE, BOB, ANN = {"id": 1}, {"name": "bob"}, {"name": "ann", "age": 9}
 KEY, VALUE = b"\x02", b"\x06bob"
-
-
-def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
-    return {"schema.registry.url": registry.url, **more}
 
 
 def register(registry: LocalRegistry, topic: str, *schemas: KeyValueSchema) -> None:

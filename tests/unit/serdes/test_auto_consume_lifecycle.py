@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import requests
 from any_type import framed, header, register
+from conf import conf
 from schemas import record
 from waiting import together
 
@@ -34,10 +35,6 @@ USER = record("User", ("name", "string"), ("age", "int"))
 WIDER = record("User", ("name", "string"), ("age", "int"), ("city", ["null", "string"], None))
 BOB = {"name": "bob", "age": 7}
 ID = record("Id", ("id", "int"))
-
-
-def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
-    return {"schema.registry.url": registry.url, **more}
 
 
 class Native(KafkaAutoConsumeDeserializer):

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from any_type import framed, header, register
+from conf import conf
 from schema_types import Row, written
 from schemas import record
 from scripted_registry import Answer, ScriptedRegistry
@@ -26,10 +27,6 @@ PRIMITIVES = ["BOOLEAN", "INT8", "INT16", "INT32", "INT64", "FLOAT", "DOUBLE", "
 PRIMITIVES += ["INSTANT", "LOCAL_DATE", "LOCAL_TIME", "LOCAL_DATE_TIME"]
 LOOKS_LIKE_VERSION_0 = header(0).decode()
 LOOKS_LIKE_VERSION_77 = header(77).decode()
-
-
-def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
-    return {"schema.registry.url": registry.url, **more}
 
 
 def read(reader: KafkaAutoConsumeDeserializer, data: bytes, topic: str = "t", **more: Any) -> GenericObject:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import pickle
-from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -40,17 +39,6 @@ FIRST = b"\x03\x04" + bytes(8)  # the header of version 0
 @dataclass
 class OrderId:
     id: int
-
-
-@pytest.fixture
-def second() -> Iterator[ConfluentStandIn]:
-    with ConfluentStandIn() as registry:
-        yield registry
-
-
-@pytest.fixture
-def conf(registry: LocalRegistry) -> dict[str, Any]:
-    return {"schema.registry.url": registry.url}
 
 
 @pytest.fixture

@@ -12,17 +12,13 @@ from typing import Any
 
 import pytest
 from confluent_kafka.serialization import MessageField, SerializationContext, SerializationError
+from schemas import logical
 from wire import sized, varint
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, EncodeError
 from streamnative_serdes.testing import LocalRegistry
-
-
-def logical(base: str, kind: str, **more: Any) -> dict[str, Any]:
-    return {"type": base, "logicalType": kind, **more}
-
 
 FIELDS: dict[str, Any] = {
     "flag": "boolean",

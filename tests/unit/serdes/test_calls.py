@@ -17,7 +17,6 @@ from child import run_limited
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from streamnative_serdes import ConfigError, KafkaAvroDeserializer, KafkaAvroSerializer, SerdesError, _call_path
-from streamnative_serdes.testing import LocalRegistry
 
 HAVE_VECTORCALL = 1 << 11  # in type.__flags__
 SCHEMA = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
@@ -35,11 +34,6 @@ class Shouting(KafkaAvroSerializer):
 
 class Plain(KafkaAvroSerializer):
     """A user's subclass without its own __call__."""
-
-
-@pytest.fixture
-def conf(registry: LocalRegistry) -> dict[str, Any]:
-    return {"schema.registry.url": registry.url}
 
 
 @pytest.fixture

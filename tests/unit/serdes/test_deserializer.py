@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import requests
+from conf import conf
 from confluent_kafka.serialization import Deserializer, MessageField, SerializationContext
 
 from streamnative_serdes import (
@@ -31,10 +32,6 @@ WIDER = {**USER, "fields": [*USER["fields"], {"name": "city", "type": ["null", "
 BOB = {"name": "bob", "age": 7}
 ANN = {"name": "ann", "age": 9, "city": "Rome"}
 LONGS = {"type": "record", "name": "Longs", "fields": [{"name": n, "type": "long"} for n in "abcdefghij"]}
-
-
-def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
-    return {"schema.registry.url": registry.url, **more}
 
 
 def register(registry: LocalRegistry, topic: str, *schemas: Any) -> list[bytes]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import pytest
+from conf import conf
 from confluent_kafka.serialization import MessageField, SerializationContext
 from waiting import together
 
@@ -41,10 +42,6 @@ BOB_BYTES: Final = bytes.fromhex("0e0206626f62")
 SEPARATED, INLINE = KeyValueSchema(KEY, USER, "SEPARATED"), KeyValueSchema(KEY, USER, "INLINE")
 TOPIC: Final = "users"
 AS_KEY, AS_VALUE = (SerializationContext(TOPIC, field) for field in (MessageField.KEY, MessageField.VALUE))
-
-
-def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
-    return {"schema.registry.url": registry.url, **{key.replace("_", "."): value for key, value in more.items()}}
 
 
 def framed(version: int, body: bytes) -> bytes:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import requests
 from any_type import header, register
+from conf import conf
 from confluent_kafka.serialization import MessageField, SerializationContext, Serializer
 from schemas import logical, record
 from waiting import together
@@ -42,10 +43,6 @@ TEXT = b'{"name":"bob","age":7}'
 class User:
     name: str
     age: int
-
-
-def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
-    return {"schema.registry.url": registry.url, **more}
 
 
 def held(registry: LocalRegistry, topic: str = "t") -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import requests
+from conf import conf
 from confluent_kafka.serialization import MessageField, SerializationContext, SerializationError, Serializer
 from waiting import join, until
 
@@ -41,10 +42,6 @@ BOB_BODY = b"\x06bob\x0e"
 
 def header(version: int) -> bytes:
     return b"\x03\x04" + version.to_bytes(8, "big")
-
-
-def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
-    return {"schema.registry.url": registry.url, **more}
 
 
 def registered(registry: LocalRegistry, topic: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import requests
+from conf import conf
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
@@ -49,10 +50,6 @@ def client(registry: LocalRegistry) -> Iterator[SchemaRegistryClient]:
 
 def client_of(registry: LocalRegistry, **more: Any) -> SchemaRegistryClient:
     return SchemaRegistryClient(parse(REGISTRY_OPTIONS, {"schema.registry.url": registry.url, **more}, strict=True))
-
-
-def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
-    return {"schema.registry.url": registry.url, **more}
 
 
 def ask(registry: LocalRegistry, method: str, leaf: str, **options: Any) -> requests.Response:

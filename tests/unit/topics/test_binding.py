@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import requests
 import waiting
+from conf import conf
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, SchemaNotFoundError, SchemaRegistryError
 from streamnative_serdes import _config as config
@@ -27,10 +28,6 @@ BOB = {"name": "bob"}
 FRAMED = b"\x03\x04" + bytes(8) + b"\x06bob"
 THREADS = 8
 PATIENCE = 30.0  # seconds until a hanging thread fails the test
-
-
-def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
-    return {"schema.registry.url": registry.url, **more}
 
 
 def together(work: Callable[[], Any]) -> list[Any]:

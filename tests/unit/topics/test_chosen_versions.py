@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from conf import conf
 
 from streamnative_serdes import ConfigError, KafkaAvroDeserializer, KafkaAvroSerializer, SchemaNotFoundError
 from streamnative_serdes._topics.binding import Binding
@@ -27,10 +28,6 @@ def users(registry: LocalRegistry) -> LocalRegistry:
     Binding.forget()
     registry.reset_calls()
     return registry
-
-
-def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
-    return {"schema.registry.url": registry.url, **more}
 
 
 def test_the_latest_version_is_written_whichever_schema_was_given(users: LocalRegistry) -> None:

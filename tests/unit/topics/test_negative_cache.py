@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import requests
+from conf import conf
 from waiting import together
 
 from streamnative_serdes import (
@@ -30,10 +31,6 @@ USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "n
 OTHER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "id", "type": "int"}]}
 BOB = {"name": "bob"}
 FRAMED = b"\x03\x04" + bytes(8) + b"\x06bob"
-
-
-def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
-    return {"schema.registry.url": registry.url, **more}
 
 
 def errors(call: Callable[[], object], kind: type[SerdesError], count: int = 3) -> list[SerdesError]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import requests
+from conf import conf
 from waiting import exit_code
 
 from streamnative_serdes import DecodeError, KafkaAvroDeserializer, KafkaAvroSerializer, SchemaNotFoundError, _call_path
@@ -55,10 +56,6 @@ def elsewhere(registry: LocalRegistry) -> dict[str, Any]:
 def delete(registry: LocalRegistry, topic: str = "t", *, force: bool) -> None:
     url = f"{registry.url}/admin/v2/schemas/public/default/{topic}/schema"
     requests.delete(url, params={"force": str(force).lower()}, timeout=10).raise_for_status()
-
-
-def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:
-    return {"schema.registry.url": registry.url, **more}
 
 
 def until(condition: Callable[[], bool]) -> None:
