@@ -154,6 +154,12 @@ def kafka(servers_at_hand: None) -> Iterator[Kafka]:
         yield server
 
 
+@pytest.fixture
+def kafka_to_kill(servers_at_hand: None) -> Iterator[Kafka]:
+    with Kafka() as server:
+        yield server
+
+
 @pytest.fixture(scope="session")
 def confluent_registry(servers_at_hand: None) -> Iterator[ConfluentRegistry]:
     with ConfluentRegistry() as server:

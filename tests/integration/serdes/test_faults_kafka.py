@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -24,12 +24,6 @@ PLACE = {
     "name": "Place",
     "fields": [{"name": "partition", "type": "int"}, {"name": "sequence", "type": "long"}],
 }
-
-
-@pytest.fixture
-def kafka_to_kill(servers_at_hand: None) -> Iterator[Kafka]:
-    with Kafka() as server:
-        yield server
 
 
 class Writer:

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -51,12 +50,6 @@ def schema(version: int) -> dict[str, Any]:
 def record(number: int) -> dict[str, Any]:
     """Return a record of version ``number % VERSIONS`` whose fields contain the number."""
     return {"id": number} | {f"more{n}": number for n in range(number % VERSIONS)}
-
-
-@pytest.fixture
-def kafka_to_kill(servers_at_hand: None) -> Iterator[Kafka]:
-    with Kafka() as server:
-        yield server
 
 
 class Program:

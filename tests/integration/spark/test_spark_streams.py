@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +37,6 @@ def schema(version: int) -> dict[str, Any]:
 def record(number: int) -> dict[str, Any]:
     """Return a record of version ``number % VERSIONS`` whose fields contain the number."""
     return {"id": number} | {f"more{n}": number for n in range(number % VERSIONS)}
-
-
-@pytest.fixture
-def kafka_to_kill(servers_at_hand: None) -> Iterator[Kafka]:
-    with Kafka() as server:
-        yield server
 
 
 class Job:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
 from streamnative_serdes.migration.planning.sampling import MOST_WINDOWS, windows
 
 
-def test_an_empty_partition_has_no_windows() -> None:
-    assert windows(5, 5, 100) == []
-
-
-def test_all_is_one_window() -> None:
-    assert windows(3, 1_000_000, None) == [(3, 1_000_000)]
+@pytest.mark.parametrize(
+    ("of", "expected"),
+    [
+        ((5, 5, 100), []),
+        ((3, 1_000_000, None), [(3, 1_000_000)]),  # all
+        ((10, 20, 1), [(10, 11)]),
+        ((10, 20, 2), [(10, 11), (19, 20)]),
+    ],
+)
+def test_few_messages_are_the_first_and_the_last_and_all_are_one_window(of: Any, expected: Any) -> None:
+    assert windows(*of) == expected
 
 
 @pytest.mark.parametrize("count", [99, 100, 101])
@@ -22,14 +28,6 @@ def test_a_partition_of_a_hundred_is_read_whole_from_a_sample_of_a_hundred_on(co
     found = windows(7, 107, count)
     assert (found == [(7, 107)]) == (count >= 100)
     assert sum(stop - start for start, stop in found) == min(count, 100)
-
-
-def test_one_message_is_the_first() -> None:
-    assert windows(10, 20, 1) == [(10, 11)]
-
-
-def test_two_messages_are_the_first_and_the_last() -> None:
-    assert windows(10, 20, 2) == [(10, 11), (19, 20)]
 
 
 @pytest.mark.parametrize("total", [11, 12, 99, 1_000, 12_345_678])

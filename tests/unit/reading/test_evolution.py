@@ -16,6 +16,7 @@ import pytest
 import requests
 from confluent_kafka.serialization import MessageField, SerializationContext
 from confluent_stand_in import ConfluentStandIn
+from travelled import unpickled
 from versions import SEEN, as_version, bare, damaged, datum, framed, register, schema, shown
 
 from streamnative_serdes import (
@@ -385,13 +386,6 @@ def test_a_topic_that_was_forgotten_and_is_the_same_goes_on(conf: dict[str, Any]
 
 
 # Copies
-
-
-def unpickled(serdes: Any) -> Any:
-    """The copy, as in a new process."""
-    data = pickle.dumps(serdes)
-    Binding.forget()
-    return pickle.loads(data)
 
 
 @pytest.mark.parametrize("clone", [copy.deepcopy, copy.copy, unpickled, lambda one: unpickled(unpickled(one))])

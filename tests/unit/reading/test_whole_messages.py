@@ -78,17 +78,20 @@ def register(registry: LocalRegistry, schema: Any) -> None:
 
 
 @each_way
-def test_a_confluent_message_is_not_read_as_a_record_with_trailing_bytes(registry: LocalRegistry, read: Read) -> None:
-    register(registry, USER)
-    with pytest.raises(DecodeError, match=r"topic t, .*Confluent's serializer \(0x00, schema id 7\)"):
-        read(registry, CONFLUENT)
-
-
-@each_way
-def test_json_is_not_read_as_a_number_with_trailing_bytes(registry: LocalRegistry, read: Read) -> None:
-    register(registry, VALUE)
-    with pytest.raises(DecodeError, match=r"topic t, .*got 6 more bytes \(hint: the message looks like JSON text"):
-        read(registry, JSON)
+@pytest.mark.parametrize(
+    ("schema", "message", "said"),
+    [
+        (USER, CONFLUENT, r"topic t, .*Confluent's serializer \(0x00, schema id 7\)"),
+        (VALUE, JSON, r"topic t, .*got 6 more bytes \(hint: the message looks like JSON text"),
+    ],
+    ids=["Confluent's", "JSON"],
+)
+def test_a_message_of_others_is_not_read_as_one_with_trailing_bytes(
+    registry: LocalRegistry, read: Read, schema: Any, message: bytes, said: str
+) -> None:
+    register(registry, schema)
+    with pytest.raises(DecodeError, match=said):
+        read(registry, message)
 
 
 @each_way

@@ -9,6 +9,7 @@ import pytest
 import requests
 from conf import conf
 from confluent_kafka.serialization import Deserializer, MessageField, SerializationContext
+from travelled import unpickled
 
 from streamnative_serdes import (
     ConfigError,
@@ -19,7 +20,6 @@ from streamnative_serdes import (
     SchemaNotFoundError,
 )
 from streamnative_serdes._call_path import policy_of
-from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.testing import LocalRegistry
 
@@ -310,14 +310,7 @@ def test_a_released_memoryview_is_an_error(users: LocalRegistry) -> None:
     assert list(reader.deserialize_many("users", [view, message], "skip")) == [BOB]
 
 
-def pickled(serdes: Any) -> Any:
-    """Return the unpickled object in a state as in a new process."""
-    data = pickle.dumps(serdes)
-    Binding.forget()
-    return pickle.loads(data)
-
-
-@pytest.mark.parametrize("clone", [copy.deepcopy, pickled])
+@pytest.mark.parametrize("clone", [copy.deepcopy, unpickled])
 def test_copies_have_the_cached_schemas_of_the_original(users: LocalRegistry, clone: Any) -> None:
     deserializer = KafkaAvroDeserializer(conf(users))
     messages = [framed(0, USER, BOB), framed(1, WIDER, ANN), Codec(WIDER).encode(ANN)]

@@ -16,6 +16,7 @@ import pytest
 import requests
 from conf import conf
 from confluent_kafka.serialization import MessageField, SerializationContext, SerializationError, Serializer
+from travelled import unpickled
 from waiting import join, until
 
 from streamnative_serdes import (
@@ -264,14 +265,7 @@ def test_topics_in_full_and_by_partition_share_one_schema(registry: LocalRegistr
     assert registry.calls == {"POST schema": 1}
 
 
-def pickled(serdes: Any) -> Any:
-    """Return the unpickled object in a state as in a new process."""
-    data = pickle.dumps(serdes)
-    Binding.forget()
-    return pickle.loads(data)
-
-
-@pytest.mark.parametrize("clone", [copy.deepcopy, pickled])
+@pytest.mark.parametrize("clone", [copy.deepcopy, unpickled])
 def test_copies_have_the_cached_schemas_of_the_original(registry: LocalRegistry, clone: Any) -> None:
     serializer = KafkaAvroSerializer(conf(registry), USER)
     latest = KafkaAvroSerializer(conf(registry))
@@ -303,7 +297,7 @@ class Subclass(KafkaAvroSerializer):
         self.tag = tag
 
 
-@pytest.mark.parametrize("clone", [copy.deepcopy, pickled])
+@pytest.mark.parametrize("clone", [copy.deepcopy, unpickled])
 def test_subclasses_with_another_constructor_can_be_copied_and_pickled(registry: LocalRegistry, clone: Any) -> None:
     copied = clone(Subclass(registry.url, "mine"))
     assert (type(copied), copied.tag) == (Subclass, "mine")
