@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Final
 
@@ -15,32 +16,42 @@ except ModuleNotFoundError as missing:
 
 __all__ = ["main"]
 
-# Where each command is. It is imported when it is called, so that one command does not wait for what another needs.
 _COMMANDS: Final = {
-    "convert": "convert:convert",
-    "decode": "messages:decode",
-    "migrate": "migrate:migrate",
-    "ping": "ping:ping",
-    "produce": "messages:produce",
-    "registry": "local:registry",
-    "schemas": "schemas:schemas",
+    "convert": "convert",
+    "decode": "messages",
+    "migrate": "migrate",
+    "ping": "servers",
+    "produce": "messages",
+    "registry": "servers",
+    "schemas": "schemas",
 }
 
 
-class _Commands(click.Group):
-    """The commands, each imported at its first use."""
+class CommandGroup(click.Group):
+    """Commands that are imported when they are called, so that one does not wait for what another needs.
+
+    Args:
+        modules: the module of each command below ``package``, in the order of ``--help``.
+        package: the modules' package.
+        others: click's.
+    """
+
+    def __init__(self, *, modules: Mapping[str, str], package: str, **others: Any) -> None:
+        super().__init__(**others)
+        self._modules, self._package = modules, package
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return sorted(_COMMANDS)
+        return list(self._modules)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in self._modules:
             return None
-        module, _, name = _COMMANDS[cmd_name].partition(":")
-        found = getattr(import_module(f"{__name__}.{module}"), name)
+        found = getattr(import_module(f"{self._package}.{self._modules[cmd_name]}"), cmd_name)
         assert isinstance(found, click.Command)
         return found
 
+
+class _Main(CommandGroup):
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
         from .failures import output_required
 
@@ -54,7 +65,12 @@ class _Commands(click.Group):
             return super().invoke(ctx)
 
 
-@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command(
+    cls=_Main,
+    modules=_COMMANDS,
+    package=__name__,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(package_name="streamnative-serdes")
 def main() -> None:
     """Avro SerDes for Kafka clients that talk to Apache Pulsar (SNIP 42): schemas and messages of topics.

@@ -27,9 +27,8 @@ from streamnative_serdes.errors import ConfigError, DecodeError, SchemaNotFoundE
 from streamnative_serdes.key_value import INLINE
 
 from .avro_json import JsonWriter
-from .halves import split, within
 from .options import Connection
-from .typed_json import TypedJson, json_of
+from .typed_json import TypedJson, json_of, split, within
 
 _FRAMED, _BARE = "snip42", "headerless"
 NO_KEY: Final = object()  # in the place of a message's key, or of what it holds

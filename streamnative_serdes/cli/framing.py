@@ -14,10 +14,9 @@ from streamnative_serdes.errors import EncodeError, SchemaError
 from streamnative_serdes.key_value import INLINE
 
 from .avro_json import reader_of
-from .halves import join, within
 from .lines import ABSENT, Line
 from .options import Connection
-from .typed_json import json_of
+from .typed_json import join, json_of, within
 
 # How avro_json gives data. Fields that the schema does not have are errors: they would be lost.
 _RAW: Final = {"avro.logical.types": False, "validate.strict.allow.default": True}

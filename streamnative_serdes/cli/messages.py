@@ -16,14 +16,13 @@ import click
 from streamnative_serdes._schema import load
 from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError, SchemaNotFoundError, SerdesError
 
-from .consuming import Start, consumed
 from .decoding import NO_KEY, MessageDecoder, apparent
 from .failures import INTERRUPTED, Command, FailureError, failure_of
 from .framing import AnyFramer, framer_of
+from .kafka import Outbox, Start, consumed
 from .lines import Line, parse_line, place_of
 from .options import Connection, connected, topic_name
 from .output import counted, say, show_json
-from .producing import Outbox
 
 # Messages as they come: the members of their lines that say where they are, their values, keys and headers.
 _Incoming: TypeAlias = Generator[tuple[dict[str, Any], bytes | None, Any, Any], None, None]

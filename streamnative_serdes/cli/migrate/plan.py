@@ -18,10 +18,10 @@ from streamnative_serdes.migration import Findings, PlanOptions, State
 from streamnative_serdes.migration import plan as make_plan
 from streamnative_serdes.migration.planning.plan import SAMPLE
 from streamnative_serdes.migration.planning.problems import NAMES
-from streamnative_serdes.migration.planning.sampling import Progress
+from streamnative_serdes.migration.planning.source_messages import Progress
 
 from .progress_bar import ProgressBar, progress_bar
-from .sides import routed
+from .shared_options import routed
 
 _QUESTIONS: Final = [name for name, severity in NAMES.items() if severity == "question"]
 

@@ -29,8 +29,7 @@ from streamnative_serdes.migration import (
 )
 
 from .progress_bar import progress_bar
-from .rules import ruled
-from .sides import routed
+from .shared_options import routed, ruled
 
 _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 

@@ -12,12 +12,11 @@ from streamnative_serdes.cli.failures import REFUSED, Command, FailureError
 from streamnative_serdes.cli.output import marked, say, show_json, show_table
 from streamnative_serdes.migration import Rules, State
 from streamnative_serdes.migration.verifying.comparing import Counts
-from streamnative_serdes.migration.verifying.side_reader import MissingTopicError
+from streamnative_serdes.migration.verifying.reading import MissingTopicError
 from streamnative_serdes.migration.verifying.verification import SAMPLE, Outcome, Place, Scope, Verification
 
 from .progress_bar import progress_bar
-from .rules import ruled
-from .sides import routed
+from .shared_options import routed, ruled
 
 _COUNTS: Final = ("source", "copied", "bad", "tombstones", "undecodable", "older", "newer", "foreign", "differences")
 _LETTERS: Final = ("topic", "file")

@@ -38,15 +38,11 @@ from streamnative_serdes.migration.planning.target import ensure_target
 from streamnative_serdes.migration.route import Route
 from streamnative_serdes.migration.state import State
 
+from .clients import Inlet, Outlet, TransactionAbortedError, no_transactions
 from .dead_letters import LEAST_LARGEST, SUFFIX, DeadLetter, DeadLetterFile, DeadLetters, DeadLetterTopic
-from .identity import SameTopics, require_known
-from .inlet import Inlet
-from .messages import MessageCopier, Placed, with_place
-from .named_schemas import NamedSchemas
-from .outlet import Outlet, TransactionAbortedError, no_transactions
-from .owner import Owner
-from .progress import Kept, Progress, ProgressTopic
-from .resuming import Wishes, find_places, require_same_mode
+from .messages import MessageCopier, NamedSchemas, Placed, with_place
+from .progress import Kept, Owner, Progress, ProgressTopic
+from .resuming import SameTopics, Wishes, find_places, require_known, require_same_mode
 
 COMMIT_MESSAGES: Final = 20_000
 COMMIT_BYTES: Final = 32 << 20

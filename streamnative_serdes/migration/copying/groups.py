@@ -19,11 +19,9 @@ from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration.framing import BadMessageError
 from streamnative_serdes.migration.state import State
 
-from .identity import require_known
-from .messages import MessageCopier
-from .named_schemas import NamedSchemas
+from .messages import MessageCopier, NamedSchemas
 from .progress import Progress, ProgressTopic
-from .resuming import Wishes
+from .resuming import Wishes, require_known
 
 _SECONDS: Final = 30.0
 _NO_COORDINATOR: Final = ("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR")

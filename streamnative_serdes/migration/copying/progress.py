@@ -1,4 +1,6 @@
-"""The progress of a copy: messages of a compacted topic beside the target, one for each partition, and anchors.
+"""The progress of a copy, and its owner: messages of a compacted topic beside the target.
+
+There is a message for the progress of each partition, one for each anchor, and one for each claim of an owner.
 
 ::
 
@@ -14,17 +16,23 @@
     value   {"run": "UUID"}
 
 ``next`` is the source's offset to continue with. With transactions, it is written in the transaction of the messages
-before this offset, so both are there or neither. ``last`` is the last copied message: its offset in the source, and the
-offset of its copy in the target. An anchor is such a pair too; there is an anchor for every 10,000 messages or more.
+before this offset, so both are there or neither. ``last`` is the last copied message: its offset in the source, and
+the offset of its copy in the target. An anchor is such a pair too; there is an anchor for every 10,000 messages or
+more.
 
 ``read`` is the last message of the source that was read, ``written`` is the last copy, and ``ids`` are the ids of
-source and target, if their brokers have ids: these three identify the topics (``identity``). ``letters`` is the place
-of dead letters. The owner is the process that copies now (``owner``).
+source and target, if their brokers have ids: these three identify the topics. ``letters`` is the place of dead
+letters.
+
+The owner of a target is the last process that has claimed it in the progress topic. Each process writes a claim at
+its start, and ends when another process writes a later claim. With transactions, the broker fences the earlier
+process too, so it commits no messages any more; but without messages it would not notice.
 """
 
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -32,7 +40,7 @@ from typing import Any, Final
 
 from confluent_kafka import Message
 
-from streamnative_serdes._kafka import committed_messages, place_of
+from streamnative_serdes._kafka import TopicConsumer, committed_messages, place_of
 from streamnative_serdes.errors import SerdesError
 
 SUFFIX: Final = ".migration-state"
@@ -268,3 +276,59 @@ def _members(wanted: _Members, tree: Mapping[str, Any]) -> dict[str, Any]:
         except ValueError as error:
             raise ValueError(f"member {name!r}: {error}, got {str(tree[name])!r:.80}") from None
     return found
+
+
+_MOST_CLAIMS: Final = 500  # messages
+
+
+def another_process(topic: str) -> SerdesError:
+    """The error of a process that has to end, since another process copies now."""
+    return SerdesError(
+        f"another process copies to topic {topic} now",
+        hint="only one process may copy to a topic: let that one go on, or stop it and run this again",
+    )
+
+
+class Owner:
+    """Claims the target for this process, and notices a later claim.
+
+    Args:
+        kafka: options of the Kafka client of the target's side.
+        target: the target topic.
+        topic: the progress topic, which exists.
+        send: sends key and value to the progress topic, and waits until they are delivered.
+
+    Raises:
+        BrokerUnavailableError: no broker answers.
+        KafkaException: the broker refuses.
+    """
+
+    def __init__(
+        self, kafka: Mapping[str, Any], target: str, topic: ProgressTopic, send: Callable[[bytes, bytes], object]
+    ) -> None:
+        self._target, self._topic, self._run, self._said = target, topic, uuid.uuid4().hex, False
+        self._consumer = TopicConsumer(kafka, topic.name)
+        try:
+            _, end = self._consumer.bounds([0])[0]
+            self._reader = self._consumer.reader({0: [(end, end)]}, beyond=True)
+            send(*topic.owner_words(self._run))
+        except BaseException:
+            self._consumer.close()
+            raise
+
+    def require(self) -> None:
+        """Check that no other process has claimed the target since.
+
+        Raises:
+            SerdesError: another process has.
+            KafkaException: the broker refuses to tell, or the progress topic does not exist any more.
+        """
+        for message in self._reader.take(_MOST_CLAIMS, 0.0):
+            run = self._topic.parsed(message)[1].get("run")
+            if run is not None and run != self._run and self._said:
+                raise another_process(self._target)
+            self._said = self._said or run == self._run
+
+    def close(self) -> None:
+        """Close the consumer."""
+        self._consumer.close()

@@ -25,16 +25,12 @@ from streamnative_serdes.migration.framing import BadMessageError, Rewriter, Unm
 from streamnative_serdes.migration.route import Route
 from streamnative_serdes.migration.state import State
 
+from .clients import PRODUCER, Inlet
 from .copy import Report, ensure_letters, letters_of, ready
 from .dead_letters import SUFFIX, DeadLetter
-from .identity import SameTopics
-from .inlet import Inlet
-from .messages import MessageCopier, Rules, with_place
-from .named_schemas import NamedSchemas
-from .outlet import PRODUCER
-from .owner import Owner
-from .progress import Kept, Progress, ProgressTopic, digest
-from .resuming import Wishes, find_places
+from .messages import MessageCopier, NamedSchemas, Rules, with_place
+from .progress import Kept, Owner, Progress, ProgressTopic, digest
+from .resuming import SameTopics, Wishes, find_places
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -26,7 +26,7 @@ from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration.framing import Headers
 from streamnative_serdes.migration.route import Route
 
-from .sampling import Sample
+from .source_messages import Sample
 
 _DELIVERY_SECONDS: Final = 10.0
 _DELETION_SECONDS: Final = 10.0

@@ -25,7 +25,7 @@ from streamnative_serdes.migration.route import Route
 from streamnative_serdes.migration.state import KIND, State
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, SchemaInfo
 
-from .equality import RESUME, joined, key, name_in
+from .originals import RESUME, joined, key, name_in
 
 _FORWARD: Final = "forward: "
 _LEVEL: Final = "set the subject's compatibility level to NONE meanwhile, or register it by hand"

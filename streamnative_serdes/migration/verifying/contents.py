@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from confluent_kafka import TIMESTAMP_CREATE_TIME, Message
 
@@ -20,19 +20,11 @@ from streamnative_serdes.migration.framing import (
 )
 from streamnative_serdes.migration.route import Direction
 
-from .digests import NO_SCHEMA, Content, Pairs, Value
-from .side_schemas import KnownSchema, SideSchemas
+from .items import NO_SCHEMA, Content, Item, Pairs, Value
+from .values import KnownSchema, SideSchemas
 
 TIME_LOST: Final = TIMESTAMP_CREATE_TIME, 0  # of a copy that has the time of copying instead of its own
 _PREFIX: Final = {"forward": 5, "back": header.SIZE}  # bytes in front of a datum of the source
-
-
-class Item(NamedTuple):
-    """A message of one side: the parts to compare, and the message's offset."""
-
-    content: Content
-    offset: int
-    message: Message
 
 
 class SourceContents:

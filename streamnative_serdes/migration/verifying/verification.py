@@ -20,19 +20,18 @@ from confluent_kafka import Message
 from streamnative_serdes._kafka import bounds
 from streamnative_serdes.errors import ConfigError, SerdesError
 from streamnative_serdes.migration.copying.dead_letters import SUFFIX, DeadLetter
-from streamnative_serdes.migration.copying.identity import ChangedTopicError, require_known
 from streamnative_serdes.migration.copying.messages import Rules
 from streamnative_serdes.migration.copying.progress import Progress, ProgressTopic
+from streamnative_serdes.migration.copying.resuming import ChangedTopicError, require_known
 from streamnative_serdes.migration.framing import BadMessageError
 from streamnative_serdes.migration.state import State
 
 from .comparing import Comparison, Counts
 from .comparing import Rules as ComparisonRules
-from .contents import Item, SourceContents, TargetContents
-from .differences import Difference, Differences
-from .letter_check import LetterCheck, letters_in_file, letters_in_topic
-from .side_reader import SideReader
-from .side_schemas import of_confluent, of_pulsar
+from .contents import SourceContents, TargetContents
+from .items import Difference, Differences, Item
+from .reading import LetterCheck, SideReader, letters_in_file, letters_in_topic
+from .values import of_confluent, of_pulsar
 
 SAMPLE: Final = 100  # messages of the source in one sample
 _OBSERVED: Final = 2_048  # messages between two calls of observe

@@ -156,7 +156,7 @@ def test_the_peak_of_memory_of_a_conversion_is_bounded() -> None:
         """
         import contextlib, io, os, resource, struct
         import cramjam
-        from streamnative_serdes.cli.conversion import Conversion, EntryReaders
+        from streamnative_serdes.cli.convert import Conversion, EntryReaders
         from streamnative_serdes.cli.targets import Item, Lines
         from streamnative_serdes.converters import DumpWriter, StoredEntry, read_dump
         MIB = 1 << 20

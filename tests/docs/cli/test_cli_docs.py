@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from streamnative_serdes.cli.settings import load
+from streamnative_serdes.cli.options import load
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
 ROOT = Path(__file__).parents[3]

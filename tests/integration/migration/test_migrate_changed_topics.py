@@ -17,7 +17,7 @@ from migrations import Sent, create, expected, messages, new_name, read, send
 from servers import ConfluentRegistry, Kafka, Pulsar
 
 from streamnative_serdes.migration import Report, Route, State, TopicCopy, Wishes
-from streamnative_serdes.migration.copying.identity import ChangedTopicError
+from streamnative_serdes.migration.copying.resuming import ChangedTopicError
 
 pytestmark = pytest.mark.usefixtures("nothing_is_known")
 MODES = pytest.mark.parametrize("mode", [["--transactions", "on"], ["--transactions", "off"]], ids=["on", "off"])
@@ -123,7 +123,7 @@ def test_dead_letters_that_were_left_of_an_earlier_copy_are_refused(migration: M
 def test_a_topic_that_is_deleted_during_a_run_ends_it_before_it_commits(
     migration: Migration, monkeypatch: pytest.MonkeyPatch, mode: list[str], side: str, again: bool
 ) -> None:
-    monkeypatch.setattr("streamnative_serdes.migration.copying.inlet._LOOK_SECONDS", 0.5)
+    monkeypatch.setattr("streamnative_serdes.migration.copying.clients._LOOK_SECONDS", 0.5)
     migration.send(messages(300, migration.ids, seed=1))
     changes: list[Report] = []
 

@@ -18,7 +18,7 @@ from servers import ConfluentRegistry, Kafka, Pulsar
 
 from streamnative_serdes import header
 from streamnative_serdes.migration import PlanOptions, State, plan
-from streamnative_serdes.migration.planning.sampling import Sample
+from streamnative_serdes.migration.planning.source_messages import Sample
 
 pytestmark = pytest.mark.usefixtures("nothing_is_known", "own_folder")
 

@@ -21,7 +21,7 @@ from servers import Kafka, Pulsar
 from streamnative_serdes._kafka import BrokerRefusedError, Cluster
 from streamnative_serdes.migration.planning import probe as probe_module
 from streamnative_serdes.migration.planning.probe import CASES, probe
-from streamnative_serdes.migration.planning.tally import Tally
+from streamnative_serdes.migration.planning.source_messages import Tally
 
 pytestmark = pytest.mark.usefixtures("nothing_is_known", "own_folder")
 

@@ -13,7 +13,7 @@ from servers import Kafka
 
 from streamnative_serdes._kafka import BrokerRefusedError, Cluster
 from streamnative_serdes.migration import ProblemsError, State, ensure_target
-from streamnative_serdes.migration.planning.settings import batch_size
+from streamnative_serdes.migration.planning.target import batch_size
 
 pytestmark = pytest.mark.usefixtures("nothing_is_known", "own_folder")
 

@@ -11,9 +11,9 @@ from confluent_kafka import KafkaError, KafkaException
 
 from streamnative_serdes._kafka import BrokerUnavailableError
 from streamnative_serdes._kafka import consuming as ranges
-from streamnative_serdes.cli import consuming
-from streamnative_serdes.cli.consuming import Start, reach_end
+from streamnative_serdes.cli import kafka as module
 from streamnative_serdes.cli.failures import FailureError
+from streamnative_serdes.cli.kafka import Start, reach_end
 
 END = KafkaError(KafkaError._PARTITION_EOF)
 
@@ -71,7 +71,7 @@ class Client:
 def consumed(client: Client, monkeypatch: pytest.MonkeyPatch, start: Start = Start()) -> list[tuple[int, int]]:  # noqa: B008
     """Partition and offset of each message."""
     monkeypatch.setattr(ranges, "client", lambda *_: client)
-    messages = consuming.consumed({"bootstrap.servers": "x:1"}, "t", start)
+    messages = module.consumed({"bootstrap.servers": "x:1"}, "t", start)
     found = [(message.partition(), message.offset()) for message in messages]
     assert client.closed
     return found
@@ -136,14 +136,14 @@ def test_an_error_of_the_broker_ends_it(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_broker_that_falls_silent_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(consuming, "_PATIENCE", 0.05)
+    monkeypatch.setattr(module, "_PATIENCE", 0.05)
     with pytest.raises(BrokerUnavailableError, match=r"partition 0: no message from offset 1 on .* the end is 5"):
         consumed(Client({0: (0, 5)}, [(0, 0, None)]), monkeypatch)
 
 
 def test_an_open_transaction_at_the_end_is_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """A KoP says that the partition ends before it, and that the next offset is behind it."""
-    monkeypatch.setattr(consuming, "_PATIENCE", 0.05)
+    monkeypatch.setattr(module, "_PATIENCE", 0.05)
     monkeypatch.setattr(ranges, "HALT_SECONDS", 0.0)
     client = Client({0: (0, 5)}, [(0, 4, END)])
     monkeypatch.setattr(ranges, "client", lambda *_: client)

@@ -16,7 +16,7 @@ from confluent_stand_in import ConfluentStandIn
 from schemas import record
 
 from streamnative_serdes._kafka import topics
-from streamnative_serdes.cli import ping as module
+from streamnative_serdes.cli import servers as module
 from streamnative_serdes.testing import Fault, LocalRegistry, MockBroker
 
 USER = record("User", ("name", "string"))

@@ -10,8 +10,7 @@ import pytest
 from command import CommandLine
 
 from streamnative_serdes._config import DESERIALIZER_OPTIONS
-from streamnative_serdes.cli.options import Connection, connection_of
-from streamnative_serdes.cli.settings import Settings, is_secret, load
+from streamnative_serdes.cli.options import Connection, Settings, connection_of, is_secret, load
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.testing import LocalRegistry
 

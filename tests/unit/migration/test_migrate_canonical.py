@@ -11,9 +11,8 @@ from wire import sized, varint
 
 from streamnative_serdes._schema import parse
 from streamnative_serdes.errors import DecodeError, SchemaNotFoundError, SchemaRegistryError
-from streamnative_serdes.migration.verifying.canonical import CanonicalForm
-from streamnative_serdes.migration.verifying.digests import NO_SCHEMA, Content, Value, digest, packed
-from streamnative_serdes.migration.verifying.side_schemas import SideSchemas
+from streamnative_serdes.migration.verifying.items import NO_SCHEMA, Content, Value, digest, packed
+from streamnative_serdes.migration.verifying.values import CanonicalForm, SideSchemas
 
 NODE = record("Node", ("value", "int"), ("next", ["null", "Node"], None))
 

@@ -13,7 +13,7 @@ from scripted_registry import Answer
 
 from streamnative_serdes.errors import RegistryUnavailableError, SchemaRegistryError
 from streamnative_serdes.migration import Direction, Route, Side
-from streamnative_serdes.migration.planning.descriptions import Description, Registry, names_in, source_registry
+from streamnative_serdes.migration.planning.registries import Description, Registry, names_in, source_registry
 from streamnative_serdes.testing import LocalRegistry
 
 ORDER = record("Order", ("id", "long"), namespace="shop")

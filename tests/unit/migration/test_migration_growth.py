@@ -9,8 +9,7 @@ import pytest
 from streamnative_serdes import header
 from streamnative_serdes.migration import Direction, Rewriter, Route, Side
 from streamnative_serdes.migration.copying.messages import with_place
-from streamnative_serdes.migration.planning.settings import batch_size
-from streamnative_serdes.migration.planning.target import growth_of
+from streamnative_serdes.migration.planning.target import batch_size, growth_of
 
 GUID = "89791762-2336-186f-9674-180ca802d4d1"
 SIDE = Side({}, {})

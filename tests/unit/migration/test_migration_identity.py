@@ -7,22 +7,22 @@ from typing import Any
 
 import pytest
 
-from streamnative_serdes.migration.copying import identity
-from streamnative_serdes.migration.copying.identity import ChangedTopicError
+from streamnative_serdes.migration.copying import resuming
 from streamnative_serdes.migration.copying.progress import Kept
+from streamnative_serdes.migration.copying.resuming import ChangedTopicError
 
 KEPT = Kept(5, 1_000, "digest")
 PARTS = {"partition": 0, "offset": 6, "key": None, "value": b"v", "timestamp": (1, 1_000)}
 NEXT = SimpleNamespace(**{name: lambda part=part: part for name, part in PARTS.items()})  # the message behind it
 
 
-def side(monkeypatch: pytest.MonkeyPatch, now: str | None, found: Any) -> identity._Side:
+def side(monkeypatch: pytest.MonkeyPatch, now: str | None, found: Any) -> resuming._Side:
     """The source, with this id now, and this first message from offset 5 on."""
-    monkeypatch.setattr(identity, "Cluster", lambda *_: SimpleNamespace(id_of=lambda _: (True, now)))
-    monkeypatch.setattr(identity, "bounds", lambda *_: {0: (0, 9)})
-    monkeypatch.setattr(identity, "_first", lambda *_: {} if found is None else {0: found})
+    monkeypatch.setattr(resuming, "Cluster", lambda *_: SimpleNamespace(id_of=lambda _: (True, now)))
+    monkeypatch.setattr(resuming, "bounds", lambda *_: {0: (0, 9)})
+    monkeypatch.setattr(resuming, "_first", lambda *_: {} if found is None else {0: found})
     route: Any = SimpleNamespace(reading=SimpleNamespace(kafka={}), source="orders", target="copies")
-    return identity._Side(route, "source")
+    return resuming._Side(route, "source")
 
 
 @pytest.mark.parametrize("found", [None, NEXT])

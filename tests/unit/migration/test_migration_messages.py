@@ -16,10 +16,10 @@ from streamnative_serdes.migration.copying.messages import (
     PLACE,
     HeaderLossError,
     MessageCopier,
+    NamedSchemas,
     Rules,
     with_place,
 )
-from streamnative_serdes.migration.copying.named_schemas import NamedSchemas
 from streamnative_serdes.migration.framing import (
     KEY_HEADER,
     VALUE_HEADER,

@@ -10,8 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from streamnative_serdes._kafka import OffsetsGoneError, consuming
 from streamnative_serdes.errors import SerdesError
-from streamnative_serdes.migration.copying.owner import Owner
-from streamnative_serdes.migration.copying.progress import ProgressTopic
+from streamnative_serdes.migration.copying.progress import Owner, ProgressTopic
 
 TOPIC = ProgressTopic({}, "to", "from@CLUSTER")
 

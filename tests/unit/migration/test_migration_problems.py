@@ -10,8 +10,7 @@ import pytest
 
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.migration import Findings, Problem, ProblemsError
-from streamnative_serdes.migration.planning.problems import NAMES, judged, require_none
-from streamnative_serdes.migration.planning.source_problems import of_probe, of_source
+from streamnative_serdes.migration.planning.problems import NAMES, judged, of_probe, of_source, require_none
 
 PARTITIONS = Problem("partitions", "2 against 3", "choose another one")
 RETENTION = Problem("retention", "too short", "raise it")

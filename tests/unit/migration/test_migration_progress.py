@@ -15,7 +15,7 @@ import pytest
 
 from streamnative_serdes.errors import ConfigError, SerdesError
 from streamnative_serdes.migration.copying import copy as copying
-from streamnative_serdes.migration.copying import groups, identity, progress, resuming
+from streamnative_serdes.migration.copying import groups, progress, resuming
 from streamnative_serdes.migration.copying.dead_letters import DeadLetter, DeadLetterFile
 from streamnative_serdes.migration.copying.messages import PLACE
 from streamnative_serdes.migration.copying.progress import Kept, Progress, ProgressTopic
@@ -58,9 +58,9 @@ class FakeTopics(dict[str, list[FakeMessage]]):
 @pytest.fixture
 def topics(monkeypatch: pytest.MonkeyPatch) -> FakeTopics:
     found = FakeTopics()
-    for module in (progress, resuming, groups, identity):
+    for module in (progress, resuming, groups):
         monkeypatch.setattr(module, "committed_messages", found.committed)
-    for module in (resuming, groups, identity):
+    for module in (resuming, groups):
         monkeypatch.setattr(module, "bounds", found.bounds)
     monkeypatch.setattr(resuming, "_SETTLED_SECONDS", 0)
     return found
@@ -266,7 +266,7 @@ class FakeCluster:
 @pytest.fixture
 def world(topics: FakeTopics, monkeypatch: pytest.MonkeyPatch) -> FakeTopics:
     """Source and target with a message in each of two partitions, the second of which begins later."""
-    monkeypatch.setattr(identity, "Cluster", FakeCluster)
+    monkeypatch.setattr(resuming, "Cluster", FakeCluster)
     monkeypatch.setattr(FakeCluster, "ids", {"from": "S", "to": "T"})
     topics["from"] = [FakeMessage(b"k", b"%d" % at, place=(0, at), time=at) for at in range(5)]
     topics["to"] = [FakeMessage(b"k", b"%d" % at, place=(0, at), time=at) for at in range(5)]
@@ -290,7 +290,7 @@ def test_the_topics_of_the_progress_are_known_again(world: FakeTopics, ids: Any)
     known = known_of(world, ids=ids)
     known[1] = Progress(3, last=(2, 2), read=Kept(2, 1, "deleted"), written=Kept(2, None, "deleted"), ids=ids)
     known[2] = Progress(0)
-    identity.require_known(ROUTE, known)
+    resuming.require_known(ROUTE, known)
 
 
 @pytest.mark.parametrize("role", ["source", "target"])
@@ -309,69 +309,69 @@ def test_a_topic_with_another_message_is_another_one(
         FakeCluster.ids |= {"from": None, "to": None}
     known, name = known_of(world, ids=ids), "read" if role == "source" else "written"
     setattr(known[0], name, replace(getattr(known[0], name), **change))
-    with pytest.raises(identity.ChangedTopicError, match=f"the {role} is not the topic .*: {reason}") as caught:
-        identity.require_known(ROUTE, known, settle=0)
+    with pytest.raises(resuming.ChangedTopicError, match=f"the {role} is not the topic .*: {reason}") as caught:
+        resuming.require_known(ROUTE, known, settle=0)
     assert "delete what there is of the topics to, to.migration-state and to.dead-letters first" in str(caught.value)
     assert caught.value.topic == ("from" if role == "source" else "to")
     pickle.loads(pickle.dumps(caught.value))
-    identity.require_known(ROUTE, known, ["target" if role == "source" else "source"], settle=0)
+    resuming.require_known(ROUTE, known, ["target" if role == "source" else "source"], settle=0)
 
 
 @pytest.mark.parametrize("name", ["from", "to"])
 def test_a_topic_with_another_id_or_none_any_more_is_another_one(world: FakeTopics, name: str) -> None:
     known = known_of(world)
     FakeCluster.ids[name] = "NEW"
-    with pytest.raises(identity.ChangedTopicError, match=r"its id is NEW, and was [ST]"):
-        identity.require_known(ROUTE, known)
+    with pytest.raises(resuming.ChangedTopicError, match=r"its id is NEW, and was [ST]"):
+        resuming.require_known(ROUTE, known)
     del FakeCluster.ids[name]
-    with pytest.raises(identity.ChangedTopicError, match="it does not exist any more"):
-        identity.require_known(ROUTE, known)
+    with pytest.raises(resuming.ChangedTopicError, match="it does not exist any more"):
+        resuming.require_known(ROUTE, known)
 
 
 @pytest.mark.parametrize(("name", "role"), [("from", "source"), ("to", "target")])
 @pytest.mark.parametrize("others", [False, True])
 def test_ids_are_compared_where_no_message_was_read(world: FakeTopics, name: str, role: str, others: bool) -> None:
     known = {**(known_of(world) if others else {}), 1: Progress(7, ids=("S", "T"))}
-    identity.require_known(ROUTE, known)
+    resuming.require_known(ROUTE, known)
     known[1].ids = ("OLD", "T") if role == "source" else ("S", "OLD")
     with pytest.raises(
-        identity.ChangedTopicError, match=f"the {role} is not the topic .*: its id is [ST], and was OLD"
+        resuming.ChangedTopicError, match=f"the {role} is not the topic .*: its id is [ST], and was OLD"
     ):
-        identity.require_known(ROUTE, known)
+        resuming.require_known(ROUTE, known)
     known[1].ids = ("S", "T")
     del FakeCluster.ids[name]
-    with pytest.raises(identity.ChangedTopicError, match=f"the {role} is not .*: it does not exist any more"):
-        identity.require_known(ROUTE, known)
+    with pytest.raises(resuming.ChangedTopicError, match=f"the {role} is not .*: it does not exist any more"):
+        resuming.require_known(ROUTE, known)
     known = {1: Progress(7)}  # such as a KoP's: nothing is known of the topics
-    identity.require_known(ROUTE, known)
+    resuming.require_known(ROUTE, known)
 
 
 def test_what_compaction_has_deleted_says_nothing_where_topics_have_ids(world: FakeTopics) -> None:
     known = known_of(world)
     for name in ("from", "to"):
         world[name].pop(3)
-    identity.require_known(ROUTE, known)
+    resuming.require_known(ROUTE, known)
     FakeCluster.ids |= {"from": None, "to": None}
-    with pytest.raises(identity.ChangedTopicError, match="partition 0 has another message at offset 3"):
-        identity.require_known(ROUTE, known_of(world, 3, ids=(None, None), read=known[0].read))
+    with pytest.raises(resuming.ChangedTopicError, match="partition 0 has another message at offset 3"):
+        resuming.require_known(ROUTE, known_of(world, 3, ids=(None, None), read=known[0].read))
 
 
 def test_topics_must_stay_the_same_while_a_run_goes_on(world: FakeTopics) -> None:
-    known, same = known_of(world), identity.SameTopics(ROUTE)
+    known, same = known_of(world), resuming.SameTopics(ROUTE)
     assert same.ids == ("S", "T")
     same.require(known)
     same.require({0: Progress(0)})
     FakeCluster.ids["to"] = "NEW"
-    with pytest.raises(identity.ChangedTopicError, match="its id is NEW, and was T when this run began"):
+    with pytest.raises(resuming.ChangedTopicError, match="its id is NEW, and was T when this run began"):
         same.require({0: Progress(0)})
 
 
 def test_where_topics_have_no_ids_the_message_that_was_kept_last_has_to_be_there_still(world: FakeTopics) -> None:
     FakeCluster.ids |= {"from": None, "to": None}
-    known, same = known_of(world, ids=(None, None)), identity.SameTopics(ROUTE)
+    known, same = known_of(world, ids=(None, None)), resuming.SameTopics(ROUTE)
     same.require(known)
     world["from"][3] = FakeMessage(b"k", b"other", place=(0, 3), time=3)
-    with pytest.raises(identity.ChangedTopicError, match="the source is not the topic"):
+    with pytest.raises(resuming.ChangedTopicError, match="the source is not the topic"):
         same.require(known)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from streamnative_serdes._kafka import Topic
 from streamnative_serdes.errors import ConfigError
-from streamnative_serdes.migration.planning.settings import SourceMessages, batch_size, for_new_topic, problems_of
+from streamnative_serdes.migration.planning.target import SourceMessages, batch_size, for_new_topic, problems_of
 
 NOTHING = SourceMessages()
 NOW = 1_800_000_000_000

@@ -10,8 +10,8 @@ from confluent_kafka import TIMESTAMP_CREATE_TIME, TIMESTAMP_LOG_APPEND_TIME, TI
 
 from streamnative_serdes import header
 from streamnative_serdes.migration import Direction
-from streamnative_serdes.migration.planning import tally as module
-from streamnative_serdes.migration.planning.tally import Tally
+from streamnative_serdes.migration.planning import source_messages as module
+from streamnative_serdes.migration.planning.source_messages import Tally
 
 GUID = UUID("89791762-2336-186f-9674-180ca802d4d1")
 FRAMED = header.pack_id(7) + b"x"

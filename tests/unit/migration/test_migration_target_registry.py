@@ -19,7 +19,7 @@ from streamnative_serdes.errors import (
     SchemaRegistryError,
 )
 from streamnative_serdes.migration.planning.problems import Problem
-from streamnative_serdes.migration.planning.target_registry import of_registries, there_now
+from streamnative_serdes.migration.planning.registries import of_registries, there_now
 from streamnative_serdes.schema_registry import SchemaRegistryClient
 from streamnative_serdes.testing import LocalRegistry
 

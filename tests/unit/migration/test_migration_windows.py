@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streamnative_serdes.migration.planning.sampling import MOST_WINDOWS, windows
+from streamnative_serdes.migration.planning.source_messages import MOST_WINDOWS, windows
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The command ``ping``: checks that registry and broker answer, and the rights of the credentials, with remedies."""
+"""The commands ``ping`` and ``registry``: checks of servers and rights, and a registry in memory."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from streamnative_serdes.errors import (
 )
 from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient
 
-from .consuming import reach_end
 from .failures import REFUSED, Command, FailureError, failure_of
+from .kafka import reach_end
 from .options import Connection, connected, optional_topic
-from .output import counted, marked, show_json, show_table
+from .output import counted, marked, say, show_json, show_table
 
 _SECONDS: Final = 5.0  # for an answer of the registry, and of a broker
 _RIGHTS_SECONDS: Final = 5.0  # to ask a broker for the operations it permits, which many do not say
@@ -242,3 +242,13 @@ def _may_write(kafka: dict[str, Any], topic: str) -> Result:
     return Result(
         check, False, f"not permitted; permitted are {', '.join(sorted(names)).lower()}", "ask for WRITE on the topic"
     )
+
+
+@click.command(cls=Command)
+@click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0 picks a free port.")
+@click.option("--token", help="Require this JSON web token in every request.")
+def registry(port: int, token: str | None) -> None:
+    """Run an in-memory stand-in for Pulsar's schema registry on 127.0.0.1 until Ctrl-C."""
+    from streamnative_serdes.testing import serve
+
+    serve(port, token, ready=lambda url: say(f"schema registry at {url}, until Ctrl-C"))

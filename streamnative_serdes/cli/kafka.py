@@ -1,19 +1,30 @@
-"""Consuming for ``decode``: the messages of a topic from a place on, up to the present end or until stopped."""
+"""Kafka's clients of the commands: the messages of a topic from a place on, and the delivery of messages."""
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, TypeAlias
 
-from confluent_kafka import Message
+from confluent_kafka import KafkaException, Message
 
-from streamnative_serdes._kafka import Range, TopicConsumer
+from streamnative_serdes._kafka import (
+    Range,
+    RefusedMessageError,
+    Sender,
+    TopicConsumer,
+    kafka_errors,
+    metadata,
+    require_producer_ids,
+)
 
 from .failures import REFUSED, USAGE, FailureError
+from .lines import Line
 
 _PATIENCE: Final = 30.0  # seconds without any progress before the end is reached
 _REFUSAL_SECONDS: Final = 2.0  # in which a broker refuses to let an empty partition be read
@@ -111,3 +122,57 @@ def _offsets(consumer: TopicConsumer, start: Start, bounds: Mapping[int, Range])
         choices = {"beginning": low, "end": high, "offset": start.number, "last": max(low, high - start.number)}
         found[partition] = choices[start.kind]
     return found
+
+
+class Outbox:
+    """Sends messages to a topic, and counts what the broker has confirmed.
+
+    Raises:
+        ConfigError: the client refuses its options, or the options ask for idempotence that the brokers do not have.
+        BrokerUnavailableError: with ``enable.idempotence``, no broker answers.
+    """
+
+    def __init__(self, kafka: dict[str, Any], topic: str) -> None:
+        require_producer_ids(kafka, topic)
+        self._topic, self._sender = topic, Sender(kafka, topic, _PATIENCE)
+
+    @property
+    def delivered(self) -> Counter[int]:
+        """The number of messages confirmed, by partition."""
+        return Counter({partition: count for (_, partition), count in self._sender.counts.items()})
+
+    def require_topic(self) -> None:
+        """Raise FailureError if the topic does not exist: the broker would create it with settings nobody chose."""
+        found = metadata(self._sender.client, self._sender.errors).topics.get(self._topic)
+        if found is None or found.error is not None:
+            raise FailureError(
+                f"the broker does not have topic {self._topic}", REFUSED, hint="--create lets it make one"
+            )
+
+    def send(self, line: Line, value: bytes | None) -> None:
+        """Send a message; it is confirmed later.
+
+        Raises:
+            FailureError: the broker refused an earlier message.
+            BrokerUnavailableError: the broker does not confirm any messages.
+        """
+        where = {name: part for name in ("partition", "timestamp") if (part := getattr(line, name)) is not None}
+        hint = "--any-partition lets keys choose the partition" if line.partition is not None else None
+        with self._failing(hint):
+            self._sender.send(self._topic, value=value, key=line.key, headers=list(line.headers), **where)
+
+    def finish(self) -> None:
+        """Wait until all messages are confirmed. Raises as :meth:`send` does."""
+        with self._failing():
+            self._sender.flush()
+
+    @contextmanager
+    def _failing(self, hint: str | None = None) -> Iterator[None]:
+        def meaning(error: KafkaException) -> Exception:
+            return FailureError(f"Kafka: {error.args[0].str()}", REFUSED, topic=self._topic, hint=hint)
+
+        try:
+            with kafka_errors(meaning):
+                yield
+        except RefusedMessageError as error:
+            raise FailureError(error.message, REFUSED, topic=self._topic, hint=error.hint) from error

@@ -1,8 +1,8 @@
-"""Options that all steps of a migration share: the servers of both sides, the topics, the state file."""
+"""Options that steps of a migration share: servers of both sides, topics, the state file, and rules for copying."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
@@ -10,11 +10,58 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 import click
 
 from streamnative_serdes._kafka import PATIENCE, patient
+from streamnative_serdes.cli.options import Side as Table
 from streamnative_serdes.cli.options import connection_of, pairs, topic_name
-from streamnative_serdes.cli.settings import Side as Table
 from streamnative_serdes.errors import ConfigError
-from streamnative_serdes.migration import Route, Side, State
+from streamnative_serdes.migration import Route, Rules, Side, State, behind_copies
 from streamnative_serdes.migration.state import default_path
+
+
+def ruled(command: Callable[..., None]) -> Callable[..., None]:
+    """Give ``command`` these options; it gets ``rules`` and ``start`` (offsets by partition), made of the options."""
+
+    @wraps(command)
+    def run(state: State, **given: Any) -> None:
+        probe = (state.findings or {}).get("probe") or {}
+        kept = {name: probe.get(name, True) for name in ("null_headers", "raw_headers")}
+        rules = Rules(**{name: given.pop(name) for name in _RULES}, **kept)
+        command(state, rules=rules, start=_start(state, given.pop("start")), **given)
+
+    for option in reversed(_OPTIONS):
+        run = option(run)
+    return run
+
+
+def _start(state: State, start: str) -> Mapping[int, int]:
+    if start == "beginning":
+        return {}
+    if state.route.direction != "back":
+        raise ConfigError("--from copied is for --back", hint="copying goes on where it was stopped by itself")
+    return behind_copies(state.route)
+
+
+_RULES: Final = ("keys", "check", "allow_header_loss", "allow_time_loss")
+_OPTIONS: Final = (
+    click.option(
+        "--keys",
+        type=click.Choice(["keep", "strip"]),
+        default="keep",
+        show_default=True,
+        help="Strip takes Confluent's framing off keys; the partition stays.",
+    ),
+    click.option("--check", is_flag=True, help="Decode each value too; those that cannot be decoded are dead letters."),
+    click.option("--allow-header-loss", is_flag=True, help="Copy messages whose headers the target's broker alters."),
+    click.option("--allow-time-loss", is_flag=True, help="Copy messages without a time; they get the present one."),
+    click.option(
+        "--from",
+        "start",
+        type=click.Choice(["beginning", "copied"]),
+        default="beginning",
+        show_default=True,
+        help="With --back, `copied` begins behind what the way forth has copied to SOURCE.",
+    ),
+)
+
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
