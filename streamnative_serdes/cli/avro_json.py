@@ -64,15 +64,7 @@ class _FaultError(Exception):
 
 
 class JsonWriter:
-    """Decodes data of ``schema`` to JSON values.
-
-    Args:
-        schema: the writer's schema.
-        options: of a codec; those for logical types and names of records are not used.
-
-    Raises:
-        SchemaError: the schema cannot be compiled.
-    """
+    """Decodes data of a writer's schema to JSON values; options for logical types and names are not used."""
 
     def __init__(self, schema: Schema, options: CodecArguments) -> None:
         own: CodecArguments = {**options, "max_depth": _MOST_DEPTH, "return_record_name": True}
@@ -80,11 +72,7 @@ class JsonWriter:
         self._convert = _Writer().of(schema.root)
 
     def write(self, body: Buffer) -> Any:
-        """The datum in ``body``, bytes without a header, as JSON.
-
-        Raises:
-            DecodeError: the bytes do not fit the schema, or a big-decimal is not valid, so it cannot be shown as JSON.
-        """
+        """The datum in ``body``, bytes without a header, as JSON. Raises DecodeError."""
         try:
             return self._convert(self._codec.decode(body))
         except _FaultError as fault:
@@ -92,10 +80,7 @@ class JsonWriter:
 
 
 def reader_of(schema: Schema) -> Conversion:
-    """A function from JSON values to data for the encoder, which checks everything that needs no conversion.
-
-    The function raises EncodeError for a value whose form differs from that of :class:`JsonWriter`.
-    """
+    """A function from JSON as of :class:`JsonWriter` to data for the encoder. It raises EncodeError for other forms."""
     convert = _Reader().of(schema.root)
 
     def read(value: Any) -> Any:

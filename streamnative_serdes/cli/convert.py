@@ -113,28 +113,18 @@ def _unfinished(reader: EntryReader) -> Iterator[str]:
 
 @dataclass(slots=True)
 class Conversion:
-    """Converts items, in order.
+    """Converts items, in order."""
 
-    Args:
-        target: the format.
-        reading: how items are read.
-        out: gets the result.
-        failed: gets entries that cannot be read, as a dump; None ends the conversion with the first one.
-    """
-
-    target: Target
-    reading: EntryReaders
-    out: BinaryIO
+    target: Target  # the format
+    reading: EntryReaders  # how items are read
+    out: BinaryIO  # gets the result
+    # gets entries that cannot be read, as a dump; None ends the conversion with the first one
     failed: DumpWriter | None
     items: int = field(default=0, init=False)
     failures: int = field(default=0, init=False)
 
     def add(self, item: Item) -> None:
-        """Convert an item and write the result.
-
-        Raises:
-            FailureError: the item cannot be read or written, and is not kept. Earlier items have been written.
-        """
+        """Convert an item and write the result. Raises FailureError."""
         self.items += 1
         committed = self.reading.isolation == "read_committed"
         try:

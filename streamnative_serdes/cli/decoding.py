@@ -44,25 +44,15 @@ _RAW: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A message's value and how it was read.
+    """A message's value and how it was read."""
 
-    Args:
-        framing: ``snip42``, ``headerless``, ``confluent`` or ``confluent-header``; None for a tombstone.
-        version: of the schema that read it; None for a tombstone, and for a schema of the second registry.
-        value: JSON.
-        header_version: the version that the header names, if another schema has read the message.
-        halves: of KEY_VALUE topics: how they are stored.
-        key: of KEY_VALUE topics: JSON.
-        schema: of the second registry: its id, or its GUID as text.
-    """
-
-    framing: str | None
-    version: int | None
-    value: Any
-    header_version: int | None = None
-    halves: str | None = None
-    key: Any = NO_KEY
-    schema: int | str | None = None
+    framing: str | None  # ``snip42``, ``headerless``, ``confluent`` or ``confluent-header``; None for a tombstone
+    version: int | None  # of the schema that read it; None for a tombstone, and for a schema of the second registry
+    value: Any  # JSON
+    header_version: int | None = None  # the version that the header names, if another schema has read the message
+    halves: str | None = None  # of KEY_VALUE topics: how they are stored
+    key: Any = NO_KEY  # of KEY_VALUE topics: JSON
+    schema: int | str | None = None  # of the second registry: its id, or its GUID as text
 
     def members(self) -> dict[str, Any]:
         """The members of a line."""
@@ -108,16 +98,12 @@ class _Deserializer(KafkaAvroDeserializer):
 
 
 class MessageDecoder:
-    """Decodes messages of topics, one after the other; not for several threads.
+    """Decodes messages of topics, one after the other; not for several threads. Raises ConfigError or SchemaError.
 
     Args:
         connection: with the registry.
         schema: the reader's schema, as text; without it each message is shown by its writer's schema.
         version: of messages without a header; without it they are read by the topic's latest schema.
-
-    Raises:
-        ConfigError: an option is not valid.
-        SchemaError: the schema is not valid.
     """
 
     def __init__(self, connection: Connection, schema: str | None = None, version: int | None = None) -> None:
@@ -133,19 +119,7 @@ class MessageDecoder:
         self._deserializer.close()
 
     def decode(self, topic: str, data: bytes | None, key: Any = NO_KEY, headers: Any = None) -> Decoded:
-        """Decode a message's value, and its key if the topic's schema has one.
-
-        Args:
-            topic: the message's topic.
-            data: the message's value.
-            key: the message's key as bytes, or None; NO_KEY if the key is not at hand.
-            headers: the message's headers, as the client returns them.
-
-        Raises:
-            DecodeError, SchemaError, SchemaNotFoundError: this message cannot be read.
-            SchemaRegistryError: the registry cannot be asked.
-            ConfigError: a reader's schema was given, and the topic is not of type AVRO.
-        """
+        """Decode a message's value, and its key if it is not NO_KEY and the topic's schema has one."""
         known = self._other_type(topic)
         if known is None:
             return self._decode_avro(topic, data, headers)

@@ -24,18 +24,10 @@ _RAW_CODEC: Final[CodecArguments] = {"avro_logical_types": False, "validate_stri
 
 
 def framer_of(connection: Connection, topic: str, text: str | None, version: int | None, *, dry_run: bool) -> AnyFramer:
-    """The framer that turns lines into messages of a topic.
+    """The framer that turns lines into messages of a topic. Raises SchemaError.
 
-    Args:
-        connection: with the registry.
-        topic: the messages' topic.
-        text: the Avro schema to write with, which is registered unless ``dry_run``; None for a schema of the topic.
-        version: the version of the topic's schema to write with; None for the latest.
-        dry_run: encode, but register nothing.
-
-    Raises:
-        SchemaError: the schema is not valid, or there is no JSON for its type.
-        SchemaRegistryError: the registry refuses, or the topic does not have the schema.
+    The Avro schema ``text`` is registered unless ``dry_run``; without it, the topic's schema of this version is used,
+    or the topic's latest.
     """
     if text is not None:
         schema = parse_given(text, to_register=True)
@@ -66,19 +58,9 @@ def _of_topic(connection: Connection, topic: str, version: int | None) -> tuple[
 
 
 class Framer:
-    """Turns JSON values into messages of a topic of type AVRO.
+    """Turns JSON values into messages of a topic of type AVRO. Raises SchemaError if the schema cannot be compiled.
 
-    Args:
-        connection: with the registry.
-        topic: the messages' topic.
-        schema: the schema to write with.
-        version: the schema's version, if the schema is one of the topic's.
-        text: the schema's text, if the schema is to be registered.
-        dry_run: encode, but register nothing.
-
-    Raises:
-        SchemaError: the schema cannot be compiled.
-        SchemaRegistryError: the registry refuses.
+    The schema's ``text`` is given to register the schema; ``version`` is that of a schema of the topic.
     """
 
     halves: Final = None
@@ -110,11 +92,7 @@ class Framer:
             self._serializer.close()
 
     def frame(self, line: Line) -> tuple[bytes | None, bytes | None]:
-        """The key and value of a line's message; None for null, a tombstone. In a dry run the value has no header.
-
-        Raises:
-            EncodeError: the value does not fit the schema.
-        """
+        """The key and value of a line's message; None for null, a tombstone. In a dry run the value has no header."""
         return line.key, None if line.value is None else self._message(line.value)
 
     def _message(self, value: Any) -> bytes:
@@ -128,15 +106,7 @@ class Framer:
 
 
 class TypedFramer:
-    """Turns JSON values into messages of a topic that is not of type AVRO or KEY_VALUE.
-
-    Args:
-        known: the schema.
-        limits: how large a schema may be.
-
-    Raises:
-        SchemaError: there is no JSON for its type.
-    """
+    """Turns JSON values into messages of a topic that is not of type AVRO or KEY_VALUE. Raises SchemaError."""
 
     halves: Final = None
 
@@ -156,16 +126,7 @@ class TypedFramer:
 
 
 class PairFramer:
-    """Turns lines with a key and a value into messages of a topic of type KEY_VALUE.
-
-    Args:
-        known: the schema.
-        limits: how large a schema may be.
-        framed: whether values get the header.
-
-    Raises:
-        SchemaError: there is no JSON for the type of a half.
-    """
+    """Turns lines with a key and a value into messages of a topic of type KEY_VALUE. Raises SchemaError."""
 
     def __init__(self, known: SchemaVersion, limits: Limits, *, framed: bool) -> None:
         halves = known.halves

@@ -42,11 +42,7 @@ class Start:
 
     @classmethod
     def parse(cls, text: str) -> Start:
-        """``beginning``, ``end``, an offset, ``-N`` for the last N messages, or an ISO 8601 time.
-
-        Raises:
-            ValueError: the text is something else.
-        """
+        """``beginning``, ``end``, an offset, ``-N`` for the last N messages, or an ISO 8601 time. Raises ValueError."""
         if text in ("beginning", "end"):
             return cls("beginning" if text == "beginning" else "end")
         if re.fullmatch(r"-?[0-9]{1,18}", text, re.ASCII):
@@ -62,13 +58,7 @@ class Start:
 def consumed(
     kafka: Mapping[str, Any], topic: str, start: Start, partitions: Sequence[int] = (), *, follow: bool = False
 ) -> Generator[Message, None, None]:
-    """Yield the messages of a topic, in order within each partition, up to the present ends unless ``follow`` is set.
-
-    Raises:
-        FailureError: the topic, a partition or an offset does not exist.
-        BrokerUnavailableError: no broker answers.
-        KafkaException: the broker refuses.
-    """
+    """Yield the messages of a topic, in order within each partition, to the present ends unless ``follow`` is set."""
     with TopicConsumer(kafka, topic, _PATIENCE, committed=False) as consumer:
         bounds = consumer.bounds(_chosen(consumer, topic, partitions, start))
         places = _offsets(consumer, start, bounds)
@@ -82,10 +72,6 @@ def reach_end(kafka: Mapping[str, Any], topic: str) -> int:
     """Fetch the end of the first partition, which needs the right to consume; returns the topic's offsets.
 
     In an empty partition of a broker that sends no ends, such as KoP, a fetch that is not refused at once is permitted.
-
-    Raises:
-        KafkaException: the broker refuses.
-        BrokerUnavailableError: the broker does not answer.
     """
     with TopicConsumer(kafka, topic, _PATIENCE, committed=False) as consumer:
         bounds = consumer.bounds(_chosen(consumer, topic, (), Start()))
@@ -125,12 +111,7 @@ def _offsets(consumer: TopicConsumer, start: Start, bounds: Mapping[int, Range])
 
 
 class Outbox:
-    """Sends messages to a topic, and counts what the broker has confirmed.
-
-    Raises:
-        ConfigError: the client refuses its options, or the options ask for idempotence that the brokers do not have.
-        BrokerUnavailableError: with ``enable.idempotence``, no broker answers.
-    """
+    """Sends messages to a topic, and counts what the broker has confirmed. Raises ConfigError."""
 
     def __init__(self, kafka: dict[str, Any], topic: str) -> None:
         require_producer_ids(kafka, topic)
@@ -150,12 +131,7 @@ class Outbox:
             )
 
     def send(self, line: Line, value: bytes | None) -> None:
-        """Send a message; it is confirmed later.
-
-        Raises:
-            FailureError: the broker refused an earlier message.
-            BrokerUnavailableError: the broker does not confirm any messages.
-        """
+        """Send a message; it is confirmed later. Raises FailureError if the broker refused an earlier message."""
         where = {name: part for name in ("partition", "timestamp") if (part := getattr(line, name)) is not None}
         hint = "--any-partition lets keys choose the partition" if line.partition is not None else None
         with self._failing(hint):

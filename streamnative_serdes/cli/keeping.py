@@ -124,11 +124,7 @@ def restore(connection: Connection, file: Path, topic: str | None, other_registr
 
 
 def _restore_all(works: Sequence[Restoration]) -> None:
-    """Restore all topics or none.
-
-    Raises:
-        FailureError: a topic cannot be restored; the text says whether the others are as before.
-    """
+    """Restore all topics or none. Raises FailureError if a topic cannot be restored."""
     begun: list[Restoration] = []
     try:
         for work in works:

@@ -63,11 +63,7 @@ def show_bytes(data: bytes | None) -> Any:
 
 
 def read_bytes(name: str, value: Any) -> bytes | None:
-    """The bytes of a JSON value, as :func:`show_bytes` writes it.
-
-    Raises:
-        EncodeError: the value has another form; the text begins with ``name``.
-    """
+    """The bytes of a JSON value, as :func:`show_bytes` writes it. Raises EncodeError if the value has another form."""
     if value is None:
         return None
     try:
@@ -93,11 +89,7 @@ class Line:
 
 
 def parse_line(text: str | bytes, *, values: bool = False, halves: str | None = None) -> Line:
-    """Read a line; with ``values``, a line is the value alone. ``halves``: the encoding of a KEY_VALUE topic.
-
-    Raises:
-        EncodeError: the line is not JSON, or has another form.
-    """
+    """Read a line; with ``values``, a line is the value alone. ``halves``: the encoding of a KEY_VALUE topic."""
     try:
         tree = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_distinct)
     except (ValueError, RecursionError) as error:

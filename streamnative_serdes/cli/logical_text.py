@@ -91,10 +91,7 @@ def _read_time(text: Any, digits: int) -> Any:
 def show_moment(value: int, digits: int, zone: bool) -> str | int:
     """A time since 1970 as ISO 8601, or unchanged if ISO 8601 cannot show the time.
 
-    Args:
-        value: the time, in units of 10 to the power of -``digits`` seconds.
-        digits: 3 for milliseconds, for example.
-        zone: whether the time is a moment, which is shown in UTC, or a local time.
+    The unit has ``digits`` digits of a second's fraction; with ``zone``, the time is shown in UTC, otherwise as local.
     """
     seconds, fraction = divmod(value, 10**digits)
     try:

@@ -111,11 +111,7 @@ def _consumed(connection: Connection, topic: str, start: Start, partitions: tupl
 
 
 def _from_file(file: IO[bytes], form: str) -> _Incoming:
-    """The messages in a file.
-
-    Raises:
-        DecodeError: a line does not have the format ``form``.
-    """
+    """The messages in a file. Raises DecodeError if a line does not have the format ``form``."""
     if form == "raw":
         yield {}, file.read(), NO_KEY, None
         return
@@ -206,11 +202,7 @@ def produce(
 
 
 def _send_all(file: IO[bytes], framer: AnyFramer, outbox: Outbox | None, *, values: bool, any_partition: bool) -> int:
-    """Send all lines, and return their number. Without an outbox, lines are only checked.
-
-    Raises:
-        FailureError: a line is not valid, or the broker refuses. The text has the number of messages sent before.
-    """
+    """Send all lines, and return their number. Without an outbox, lines are only checked. Raises FailureError."""
     count = 0
     try:
         for number, text in enumerate(file, 1):

@@ -72,11 +72,7 @@ class Settings:
 
 
 def load(path: Path, side: Side = "target") -> Settings:
-    """Read a configuration file.
-
-    Raises:
-        ConfigError: the file cannot be read, or has a table, an option or a value that is not valid. No value is shown.
-    """
+    """Read a configuration file. Raises ConfigError."""
     try:
         tree = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -158,11 +154,7 @@ def _value(key: str, value: Any, folder: Path) -> Any:
 
 
 def read_secret(key: str, kind: str, where: str, *, folder: Path = Path()) -> str:
-    """The value of ``key`` from the environment variable (``env``) or the file (``file``) called ``where``.
-
-    Raises:
-        ConfigError: the variable or file does not exist, or is empty.
-    """
+    """The value of ``key`` from the environment variable (``env``) or the file (``file``) called ``where``."""
     if kind == "env":
         text, place = os.environ.get(where, ""), f"the environment variable {where}"
     else:
@@ -192,11 +184,7 @@ def is_secret(key: str, value: Any = None) -> bool:
 
 
 def refuse_secrets(pairs: Iterable[tuple[str, str]]) -> None:
-    """Refuse options on the command line that would show a secret there.
-
-    Raises:
-        ConfigError: an option would show a secret. The error has the ways to pass the secret, not the value.
-    """
+    """Refuse options on the command line that would show a secret there. Raises ConfigError."""
     for key, value in pairs:
         if is_secret(key, value):
             hint = f"use --secret {key}=env:VARIABLE or --secret {key}=file:PATH, or the file of --config"
@@ -218,19 +206,12 @@ _URL, _BROKER = "schema.registry.url", "bootstrap.servers"
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """The options of a command's servers, and the output format that its user wants.
+    """The options of a command's servers, and the output format that its user wants."""
 
-    Args:
-        registry: options for SerDes and registry clients, not yet checked.
-        kafka: options for Kafka clients, not yet checked.
-        json: output is for programs.
-        side: of a migration; None where there is one side.
-    """
-
-    registry: dict[str, Any]
-    kafka: dict[str, Any]
-    json: bool = False
-    side: Side | None = None
+    registry: dict[str, Any]  # options for SerDes and registry clients, not yet checked
+    kafka: dict[str, Any]  # options for Kafka clients, not yet checked
+    json: bool = False  # output is for programs
+    side: Side | None = None  # of a migration; None where there is one side
 
     def missing(self, what: str, flag: str, key: str) -> ConfigError:
         """The error for a missing address."""
@@ -242,21 +223,13 @@ class Connection:
 
     @property
     def url(self) -> str:
-        """The registry's address.
-
-        Raises:
-            ConfigError: the address is missing.
-        """
+        """The registry's address. Raises ConfigError if the address is missing."""
         if self.registry.get(_URL) is None:
             raise self.missing("the registry's address", "registry URL", _URL)
         return ",".join(url.strip().rstrip("/") for url in str(self.registry[_URL]).split(","))
 
     def options_of(self, table: tuple[_config.Option, ...], **more: Any) -> dict[str, Any]:
-        """The user's options that are in ``table``, the Kafka options that a registry client needs, and ``more``.
-
-        Raises:
-            ConfigError: the registry's address is missing, or the Kafka user belongs to another tenant.
-        """
+        """The user's options that are in ``table``, the Kafka options that a registry client needs, and ``more``."""
         _config.refuse_other_tenant(self.kafka, self.registry)
         known = {option.key for option in table}
         given = {_URL: self.url, **self.registry}
@@ -275,20 +248,12 @@ class Connection:
             client.close()
 
     def full_name(self, topic: str) -> TopicName:
-        """The topic with its tenant and namespace.
-
-        Raises:
-            ConfigError: the options for tenant or namespace are not valid.
-        """
+        """The topic with its tenant and namespace. Raises ConfigError."""
         place = (str(self.registry.get(key, OPTIONS[key].default)) for key in ("pulsar.tenant", "pulsar.namespace"))
         return TopicName.parse(topic, *place)
 
     def kafka_conf(self) -> dict[str, Any]:
-        """The options for Kafka clients.
-
-        Raises:
-            ConfigError: the broker's address is missing.
-        """
+        """The options for Kafka clients. Raises ConfigError if the broker's address is missing."""
         if not self.kafka.get(_BROKER):
             raise self.missing("the broker's address", "bootstrap HOST:PORT", _BROKER)
         return dict(self.kafka)
@@ -346,11 +311,7 @@ def connection_of(
     secrets: tuple[tuple[str, str], ...],
     side: Side | None = None,
 ) -> Connection:
-    """Combine the configuration file with the options of the command line, which take precedence.
-
-    Raises:
-        ConfigError: an option is not valid, or a secret is on the command line.
-    """
+    """Combine the configuration file with the options of the command line, which take precedence."""
     given = [*options, *((key, value) for key, value in ((_URL, registry), (_BROKER, bootstrap)) if value)]
     refuse_secrets(given)
     settings = load(config, side or "target") if config is not None else Settings()

@@ -38,11 +38,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def json_text(value: Any, *, indent: int | None = None) -> str:
-    """``value`` as JSON, with escapes for control characters, which leave the JSON equal.
-
-    Raises:
-        RecursionError: the value is nested too deeply.
-    """
+    """``value`` as JSON, with escapes for control characters, which leave the JSON equal. Raises RecursionError."""
     text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
     # JSON itself escapes the first 32 characters in strings, so those that are left are line ends of the layout.
     return _CONTROLS.sub(lambda found: "\n" if found[0] == "\n" else _escape(found[0], "\\u00"), text)

@@ -83,12 +83,7 @@ def diff(connection: Connection, topic: str, old: str | None, new: str, exit_cod
 
 
 def _chosen(there: Sequence[SchemaInfo], topic: str, which: str) -> _Side:
-    """A version, or the schema in a file.
-
-    Raises:
-        SchemaNotFoundError: the topic does not have the version.
-        SchemaError: the file cannot be read.
-    """
+    """A version, or the schema in a file. Raises SchemaNotFoundError or SchemaError."""
     if which == _LATEST and there:
         return _side(there[-1])
     if which.isdecimal() or which == _LATEST:
@@ -340,11 +335,7 @@ def _same(one: str, other: str) -> bool:
 
 
 def _checked_text(file: IO[bytes], kind: str, properties: dict[str, str]) -> tuple[str, SchemaError | None]:
-    """The text in the file, and the error for which this schema is refused unless the topic already has it.
-
-    Raises:
-        SchemaError: the type is AVRO, and the text is not an Avro schema.
-    """
+    """The text in the file, and the error for which this schema is refused unless the topic already has it."""
     fault = None
     try:
         text = file.read().decode("utf-8-sig")

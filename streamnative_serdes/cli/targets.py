@@ -53,15 +53,10 @@ class Target(Protocol):
 
 @dataclass(slots=True)
 class Lines:
-    """A line of JSON for each message.
+    """A line of JSON for each message."""
 
-    Args:
-        topic: name of the messages' topic, if it is known.
-        placed: whether messages lie in the entry that yields them. In transactions, the marker's entry yields them.
-    """
-
-    topic: str | None
-    placed: bool
+    topic: str | None  # name of the messages' topic, if it is known
+    placed: bool  # whether messages lie in the entry that yields them. In transactions, the marker's entry yields them
 
     def write(self, item: Item, read: Read, draft: BinaryIO) -> None:
         around = _around(self.topic, item.stored if self.placed else _unplaced(item.stored))
@@ -92,15 +87,10 @@ class Unchanged:
 
 @dataclass(slots=True)
 class PulsarEntries:
-    """A dump of entries of Pulsar's format; those that have it already stay as they are.
+    """A dump of entries of Pulsar's format; those that have it already stay as they are."""
 
-    Args:
-        most: bytes that a batch may have.
-        placed: as for :class:`Lines`.
-    """
-
-    most: int
-    placed: bool
+    most: int  # bytes that a batch may have
+    placed: bool  # as for :class:`Lines`
     _dump: Unchanged = field(default_factory=Unchanged)
 
     def write(self, item: Item, read: Read, draft: BinaryIO) -> None:
@@ -121,13 +111,9 @@ class PulsarEntries:
 
 @dataclass(slots=True)
 class KafkaBatches:
-    """Kafka's batches, one for each item with messages; messages without offsets get the next ones.
+    """Kafka's batches, one for each item with messages; messages without offsets get the next ones."""
 
-    Args:
-        most: bytes that a batch may have.
-    """
-
-    most: int
+    most: int  # bytes that a batch may have
     _partition: int | None = None
     _offset: int = 0
 

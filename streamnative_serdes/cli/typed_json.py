@@ -90,27 +90,14 @@ _COUNTS: Final = {
 
 
 class TypedJson(NamedTuple):
-    """Functions that show data of one schema as JSON, and read data from JSON.
-
-    ``show(data)`` raises DecodeError, ``read(value)`` EncodeError.
-    """
+    """Functions that show data of one schema as JSON, or raise DecodeError, and read them, or raise EncodeError."""
 
     show: Callable[[bytes], Any]
     read: Callable[[Any], bytes]
 
 
 def json_of(known: SchemaVersion, options: CodecArguments, limits: Limits) -> TypedJson:
-    """The functions for data of a schema that is not of type KEY_VALUE.
-
-    Args:
-        known: the schema.
-        options: of a codec, without logical types.
-        limits: how large a schema may be.
-
-    Raises:
-        SchemaError: there is no JSON for messages of the schema's type.
-        ConfigError: a library that the schema's type needs is not installed.
-    """
+    """The functions for data of a schema that is not of type KEY_VALUE. Raises SchemaError or ConfigError."""
     if known.avro is not None:
         return _avro(known, options)
     # Missing and unknown fields are errors: they would be lost.

@@ -38,11 +38,7 @@ class BadMessageError(DecodeError):
 
 
 class UnmappedSchemaError(SchemaError):
-    """A message names a schema that has no counterpart yet; ``migrate schemas`` adds the counterpart.
-
-    Args:
-        name: the schema's name in the message.
-    """
+    """A message names a schema that has no counterpart yet; ``migrate schemas`` adds the counterpart."""
 
     def __init__(self, name: Name, **where: Any) -> None:
         super().__init__(
@@ -127,11 +123,7 @@ class Rewriter:
 
 
 def name_in_header(data: bytes, header: str = VALUE_HEADER) -> Name:
-    """The schema that a header of Confluent's names: ``0x00`` and an id, or ``0x01`` and a GUID.
-
-    Raises:
-        BadMessageError: the header is neither.
-    """
+    """The schema that a header of Confluent's names: ``0x00`` and an id, or ``0x01`` and a GUID."""
     if (len(data), data[:1]) == (5, b"\0"):
         return int.from_bytes(data[1:], signed=True)
     if (len(data), data[:1]) == (17, b"\1"):
@@ -142,13 +134,7 @@ def name_in_header(data: bytes, header: str = VALUE_HEADER) -> Name:
 def bare_key(key: bytes | None, headers: Headers, is_bytes: Callable[[Name], bool]) -> tuple[bytes | None, Headers]:
     """A key of Confluent's framing as bare Avro, and the headers without the header that names the key's schema.
 
-    Args:
-        key: as in the source.
-        headers: of the key's message.
-        is_bytes: whether the root of a schema is ``bytes``, which has no length in Confluent's framing.
-
-    Raises:
-        BadMessageError: the key has no framing.
+    ``is_bytes`` tells whether the root of a schema is ``bytes``, which has no length in Confluent's framing.
     """
     if key is None:
         return None, headers

@@ -78,13 +78,7 @@ class _Rate(ProgressColumn):
 
 @contextmanager
 def progress_bar(title: str, total: int | None, *, silent: bool = False) -> Iterator[ProgressBar]:
-    """A bar on stderr while the block runs; without a terminal, a line a minute.
-
-    Args:
-        title: the work, such as ``copying``.
-        total: messages in all; None if unknown, and then no time left is shown.
-        silent: show nothing, as for ``--json``.
-    """
+    """A bar on stderr while the block runs, with the time left if ``total`` is known; without a terminal, lines."""
     if silent or not sys.stderr.isatty():
         yield ProgressBar() if silent else _Lines(title, total)
         return

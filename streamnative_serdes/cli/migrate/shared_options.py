@@ -90,11 +90,7 @@ def routed(command: Callable[Concatenate[State, _P], _R]) -> Callable[..., _R]:
 
 
 def _route(given: dict[str, Any]) -> Route:
-    """Take the options for servers and topics out of ``given``, and make the route of them.
-
-    Raises:
-        ConfigError: an option is not valid, or a secret is on the command line.
-    """
+    """Take the options for servers and topics out of ``given``, and make the route of them. Raises ConfigError."""
     back, source, target, config = (given.pop(name) for name in ("back", "source", "target", "config"))
     options, secrets = _split(given.pop("options")), _split(given.pop("secrets"))
     sides = {}

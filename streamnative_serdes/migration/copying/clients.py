@@ -35,18 +35,7 @@ MEMORY: Final[Mapping[str, Any]] = {"queued.max.messages.kbytes": 65_536}  # mes
 
 
 class Inlet:
-    """Consumes the source up to an end that is fixed at the start, or without end.
-
-    Args:
-        kafka: options of the Kafka client of the source's side.
-        topic: the source.
-
-    Raises:
-        ConfigError: the client refuses its options.
-        SerdesError: the topic does not exist.
-        BrokerUnavailableError: no broker answers.
-        KafkaException: the broker refuses.
-    """
+    """Consumes the source up to an end that is fixed at the start, or without end."""
 
     def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
         self._topic = topic
@@ -63,11 +52,7 @@ class Inlet:
             raise
 
     def start(self, places: Mapping[int, int]) -> None:
-        """Begin with these offsets; other partitions begin with their first offset.
-
-        Raises:
-            SerdesError: messages from there on have been deleted.
-        """
+        """Begin with these offsets; other partitions begin with their first offset. Raises SerdesError."""
         self.next = self.beginnings(places)
         ranges = {number: [(place, self.bounds[number][1])] for number, place in self.next.items()}
         self._reader: RangeReader = self._consumer.reader(ranges, beyond=True)
@@ -92,13 +77,7 @@ class Inlet:
         return not self._reader.left
 
     def chunk(self) -> list[Message]:
-        """The next messages, if any come within 0.2 s. Call :meth:`passed` when they have been copied.
-
-        Raises:
-            BrokerUnavailableError: messages are left, but no message has come for a minute.
-            OffsetsGoneError: messages were deleted before they were read.
-            KafkaException: the broker refuses.
-        """
+        """The next messages, if any come within 0.2 s. Call :meth:`passed` when they have been copied."""
         return self._reader.take(CHUNK)
 
     def passed(self, ends: Mapping[int, int], *, whole: bool = True) -> None:
@@ -119,13 +98,7 @@ class Inlet:
         return ends
 
     def require_same_partitions(self) -> None:
-        """Check every 30 seconds that the source has the same partitions as at the start.
-
-        Raises:
-            SerdesError: the source has other partitions now.
-            KafkaException: the source does not exist any more, or the broker refuses.
-            BrokerUnavailableError: no broker answers.
-        """
+        """Check every 30 seconds that the source has the same partitions as at the start. Raises SerdesError."""
         if time.monotonic() - self._looked < _LOOK_SECONDS:
             return
         self._looked = time.monotonic()
@@ -165,19 +138,10 @@ class NoTransactionsError(SerdesError):
 
 
 class Outlet:
-    """Sends copies to the target's partitions.
+    """Sends copies to the target's partitions. Raises NoTransactionsError or ConfigError.
 
-    Args:
-        kafka: options of the Kafka client of the target's side.
-        topic: the target.
-        transactions: send all messages between two commits in one transaction. Any other process that does the same for
-            this target is fenced.
-        largest: the size of the largest message that the target takes, in bytes.
-
-    Raises:
-        NoTransactionsError: transactions are asked for, and the broker does not support them.
-        ConfigError: the client refuses its options.
-        KafkaException: the broker refuses.
+    With ``transactions``, all messages between two commits are in one transaction, and any other process that does the
+    same for this target is fenced. ``largest`` is the size of the largest message that the target takes, in bytes.
     """
 
     def __init__(self, kafka: Mapping[str, Any], topic: str, *, transactions: bool, largest: int = 0) -> None:
@@ -202,18 +166,7 @@ class Outlet:
             self._sender.client.init_transactions(_INIT_SECONDS)
 
     def send(self, copies: Iterable[Placed], marked: Container[int] = ()) -> None:
-        """Send copies, each to its partition.
-
-        Args:
-            copies: in order.
-            marked: places in ``copies``; :meth:`flush` returns the last marked one of each partition.
-
-        Raises:
-            TransactionAbortedError: the broker aborted the transaction.
-            SerdesError: a copy is too large for the target.
-            BrokerUnavailableError: the broker does not confirm messages any more.
-            KafkaException: the broker refuses.
-        """
+        """Send copies; :meth:`flush` returns each partition's last one whose place in ``copies`` is ``marked``."""
         produce, topic, everything = self._sender.client.produce, self._topic, not self.transactions
         with self._explained():
             for place, (partition, offset, (value, key, given, moment)) in enumerate(copies):
@@ -262,23 +215,13 @@ class Outlet:
             self._sender.serve()
 
     def flush(self) -> Mapping[int, Message]:
-        """Wait until all messages are delivered; returns each partition's last marked message, with its place.
-
-        Raises:
-            TransactionAbortedError: a message was not delivered, in a transaction.
-            KafkaException: a message was not delivered, without transactions.
-            BrokerUnavailableError: nothing is confirmed any more.
-        """
+        """Wait until all messages are delivered; returns each partition's last marked message, with its place."""
         with self._explained():
             self._sender.flush()
         return {number: found for (topic, number), found in self._sender.delivered.items() if topic == self._topic}
 
     def commit(self, beside: Iterable[tuple[str, bytes, bytes]]) -> None:
-        """Commit the transaction, with messages to other topics in it: topic, key and value.
-
-        Raises:
-            as :meth:`flush`.
-        """
+        """Commit the transaction, with messages to other topics in it: topic, key and value."""
         for topic, key, value in beside:
             self.send_beside(topic, key=key, value=value)
         self.flush()

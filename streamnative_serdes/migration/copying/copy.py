@@ -318,13 +318,7 @@ class _Run:
 
 
 def require_ids(kafka: Mapping[str, Any], target: str, wishes: Wishes) -> None:
-    """Check that the brokers give producer ids, if these are needed. This is the first check, and creates nothing.
-
-    Raises:
-        NoTransactionsError: transactions are wished for, and the brokers give no producer ids.
-        ConfigError: ``enable.idempotence`` is on in the configuration, and the brokers give no producer ids.
-        BrokerUnavailableError: no broker answers.
-    """
+    """Check that the brokers give producer ids, if these are needed. This is the first check, and creates nothing."""
     if not wishes.transactions:
         require_producer_ids(kafka, target)
     elif (reason := no_producer_ids(kafka, target)) is not None:
@@ -332,17 +326,7 @@ def require_ids(kafka: Mapping[str, Any], target: str, wishes: Wishes) -> None:
 
 
 def ready(state: State, wishes: Wishes, topic: ProgressTopic) -> tuple[bool, int]:
-    """Check everything that can be checked before anything is written; then create missing topics.
-
-    Returns:
-        Whether a copy was begun before, and the size of the largest message that the target takes, in bytes.
-
-    Raises:
-        ConfigError: the copy was begun with transactions and is to continue without, or the other way round.
-        ChangedTopicError: source or target is not the topic of the progress.
-        ProblemsError: the target does not fit, or has messages other than copies.
-        SerdesError: there are dead letters of another copy.
-    """
+    """Check what can be checked first, then create topics; returns whether a copy was begun, and the largest size."""
     route, kafka = state.route, state.route.writing.kafka
     known = topic.read()
     require_same_mode(route.target, known, wishes)
@@ -374,11 +358,7 @@ def letters_of(target: str, wishes: Wishes) -> str:
 
 
 def largest_of_target(state: State, wishes: Wishes, *, resuming: bool) -> int:
-    """Create or check the target; returns the size of the largest message that the target takes, in bytes.
-
-    Raises:
-        ProblemsError: the target does not fit, or has messages other than copies.
-    """
+    """Create or check the target; returns the size of the largest message that the target takes, in bytes."""
     target = ensure_target(
         state.route,
         state.findings,

@@ -49,25 +49,15 @@ _FORMAT: Final = {"streamnative-serdes": "dead letters", "format": 1}
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A message that cannot be copied.
+    """A message that cannot be copied."""
 
-    Args:
-        partition: of the source.
-        offset: in the source.
-        timestamp: in milliseconds since 1970 UTC; None if the message has no time.
-        key: the bytes of the key.
-        value: the bytes of the value.
-        headers: all headers.
-        reason: for people.
-    """
-
-    partition: int
-    offset: int
-    timestamp: int | None
-    key: bytes | None
-    value: bytes | None
-    headers: Headers
-    reason: str
+    partition: int  # of the source
+    offset: int  # in the source
+    timestamp: int | None  # in milliseconds since 1970 UTC; None if the message has no time
+    key: bytes | None  # the bytes of the key
+    value: bytes | None  # the bytes of the value
+    headers: Headers  # all headers
+    reason: str  # for people
 
     @classmethod
     def of(cls, message: Message, reason: str) -> DeadLetter:
@@ -132,15 +122,7 @@ class DeadLetters(Protocol):
 
 
 class DeadLetterTopic:
-    """Dead letters in a topic with as many partitions as the source has.
-
-    Args:
-        name: the topic.
-        source: the topic of the messages.
-        send: sends a message to a topic, with the copies.
-        flush: waits until all messages are delivered.
-        safe: offsets whose dead letters are there already, by partition.
-    """
+    """Dead letters in a topic with the source's partitions; ``safe`` are the offsets that it has already."""
 
     def __init__(
         self,
@@ -171,16 +153,9 @@ class DeadLetterTopic:
 
 
 class DeadLetterFile:
-    """Dead letters in a file, mode 0600.
+    """Dead letters in a file, mode 0600; an existing file is continued. Raises FileError.
 
-    Args:
-        path: the file; an existing file is continued.
-        source: topic and cluster, which identify the source.
-        following: for each partition, the source's offset to continue with: letters from this offset on are dropped,
-            since they come again.
-
-    Raises:
-        FileError: the file cannot be read or written, is damaged, or is of another source.
+    Letters of offsets from ``following`` on, by partition, are dropped, since they come again.
     """
 
     def __init__(self, path: Path, source: str, following: Mapping[int, int]) -> None:
@@ -218,11 +193,7 @@ class DeadLetterFile:
 
 
 def read_file(path: Path, source: str) -> Iterator[DeadLetter]:
-    """Yield the dead letters in a file; no letters if the file does not exist. An incomplete last line is left out.
-
-    Raises:
-        FileError: the file cannot be read, is damaged, or is of another source.
-    """
+    """Yield the dead letters in a file; no letters if the file does not exist. An incomplete last line is left out."""
     try:
         with path.open(encoding="utf-8", newline="\n") as lines:
             if _tree(next(lines, "")) != {**_FORMAT, "source": source}:

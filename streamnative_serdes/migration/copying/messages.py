@@ -28,14 +28,7 @@ _MOST_UNKNOWN: Final = 10_000  # names that the registry does not have
 
 
 class NamedSchemas:
-    """Looks up the schemas that messages of the source name; use it as a context manager.
-
-    Args:
-        route: the migration.
-
-    Raises:
-        ConfigError: the options of the source's registry are not valid.
-    """
+    """Looks up the schemas that messages of the source name; use it as a context manager. Raises ConfigError."""
 
     def __init__(self, route: Route) -> None:
         self._topic, options = route.topic, route.reading.options()
@@ -56,21 +49,11 @@ class NamedSchemas:
                 client.close()
 
     def known(self, name: Name) -> bool:
-        """Whether the registry has this schema.
-
-        Raises:
-            SchemaError: the schema is not an Avro schema.
-            SchemaRegistryError: the registry refuses.
-        """
+        """Whether the registry has this schema. Raises SchemaError if the schema is not an Avro schema."""
         return self._schema(name) is not None
 
     def is_bytes(self, name: Name) -> bool:
-        """Whether the root of this schema is ``bytes``; False for a schema that is not Avro.
-
-        Raises:
-            BadMessageError: the registry does not have the schema.
-            SchemaRegistryError: the registry refuses.
-        """
+        """Whether the root of this schema is ``bytes``; False for a schema that is not Avro. Raises BadMessageError."""
         found = self._bytes.get(name)
         if found is None:
             try:
@@ -85,13 +68,7 @@ class NamedSchemas:
         return found
 
     def codec(self, name: Name) -> Codec:
-        """A codec of this schema.
-
-        Raises:
-            SchemaNotFoundError: the registry does not have the schema.
-            SchemaError: the schema is not an Avro schema.
-            SchemaRegistryError: the registry refuses.
-        """
+        """A codec of this schema. Raises SchemaNotFoundError or SchemaError."""
         codec = self._codecs.get(name)
         if codec is None:
             schema = self._schema(name)
@@ -180,13 +157,7 @@ class Rules:
 
 
 class MessageCopier:
-    """Makes copies of messages.
-
-    Args:
-        rewriter: for the values.
-        schemas: the schemas of the source's registry.
-        rules: for the other parts.
-    """
+    """Makes copies of messages: the rewriter makes the values, the rules decide about the other parts."""
 
     def __init__(self, rewriter: Rewriter, schemas: NamedSchemas, rules: Rules) -> None:
         self._rewriter, self._schemas, self._rules = rewriter, schemas, rules
@@ -195,12 +166,7 @@ class MessageCopier:
         self._keeps_headers = rules.null_headers and rules.raw_headers
 
     def copy(self, message: Message) -> Copy:
-        """The copy of a message.
-
-        Raises:
-            BadMessageError: the message cannot be copied.
-            UnmappedSchemaError: its schema has no counterpart yet.
-        """
+        """The copy of a message. Raises BadMessageError or UnmappedSchemaError."""
         value: bytes | None = message.value()
         key: bytes | None = message.key()
         headers: Any = message.headers()
@@ -244,11 +210,7 @@ class MessageCopier:
             raise BadMessageError(f"the value cannot be decoded by schema {name}: {error}") from None
 
     def _kept(self, headers: Headers) -> Headers:
-        """The headers of the copy, without the header that an earlier copy has added for its place.
-
-        Raises:
-            HeaderLossError: the broker does not keep the headers.
-        """
+        """The headers of the copy, without the header that an earlier copy has added for its place."""
         kept: list[tuple[str, bytes | None]] = [pair for pair in headers or () if pair[0] != PLACE]
         for place, (name, data) in enumerate(kept):
             if data is None and not self._rules.null_headers:

@@ -49,17 +49,11 @@ _MOST: Final = 1 << 63
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A message that identifies its topic.
+    """A message that identifies its topic."""
 
-    Args:
-        offset: the message's offset.
-        timestamp: in milliseconds since 1970 UTC; None if unknown.
-        digest: of the message's key and value.
-    """
-
-    offset: int
-    timestamp: int | None
-    digest: str
+    offset: int  # the message's offset
+    timestamp: int | None  # in milliseconds since 1970 UTC; None if unknown
+    digest: str  # of the message's key and value
 
     @classmethod
     def of(cls, message: Message) -> Kept:
@@ -82,31 +76,21 @@ def digest(key: bytes | None, value: bytes | None) -> str:
 
 @dataclass(slots=True)
 class Progress:
-    """How far one partition has been copied.
+    """How far one partition has been copied."""
 
-    Args:
-        next: the source's offset to continue with.
-        copied: messages copied so far.
-        bad: messages that went to the dead letters so far.
-        last: offset of the last message that was copied, and offset of its copy; None before the first.
-        places: whether the copies have a header with their place in the source, since there are no transactions.
-        anchors: source offset -> target offset of some copies, oldest first.
-        read: the last message of the source that was read; None before the first.
-        written: the last copy; None before the first.
-        ids: of source and target; None if the broker has no ids.
-        letters: the place of dead letters: ``topic:NAME`` or ``file:PATH``.
-    """
-
-    next: int
-    copied: int = 0
-    bad: int = 0
+    next: int  # the source's offset to continue with
+    copied: int = 0  # messages copied so far
+    bad: int = 0  # messages that went to the dead letters so far
+    # offset of the last message that was copied, and offset of its copy; None before the first
     last: tuple[int, int] | None = None
+    # whether the copies have a header with their place in the source, since there are no transactions
     places: bool = False
+    # source offset -> target offset of some copies, oldest first
     anchors: list[tuple[int, int]] = field(default_factory=list)
-    read: Kept | None = None
-    written: Kept | None = None
-    ids: tuple[str | None, str | None] = (None, None)
-    letters: tuple[str, ...] = ()
+    read: Kept | None = None  # the last message of the source that was read; None before the first
+    written: Kept | None = None  # the last copy; None before the first
+    ids: tuple[str | None, str | None] = (None, None)  # of source and target; None if the broker has no ids
+    letters: tuple[str, ...] = ()  # the place of dead letters: ``topic:NAME`` or ``file:PATH``
 
     def tree(self) -> dict[str, Any]:
         """The progress as JSON, without the anchors."""
@@ -118,26 +102,14 @@ class Progress:
 
 
 class ProgressTopic:
-    """Reads and words the progress of one source's copy to one target.
-
-    Args:
-        kafka: options of the Kafka client of the target's side.
-        target: the target topic.
-        source: topic and cluster, which identify the source; None to read the progress of any source.
-    """
+    """Reads and words the progress of the copy of one source (topic and cluster; None for any) to one target."""
 
     def __init__(self, kafka: Mapping[str, Any], target: str, source: str | None) -> None:
         self.name, self._kafka, self._source = f"{target}{SUFFIX}", dict(kafka), source
         self._target = target
 
     def read(self) -> dict[int, Progress]:
-        """The progress by partition; partitions without progress are missing.
-
-        Raises:
-            SerdesError: the topic has the progress of another source, or other messages.
-            BrokerUnavailableError: no broker answers.
-            KafkaException: the broker refuses.
-        """
+        """The progress by partition; partitions without progress are missing. Raises SerdesError."""
         found: dict[int, Progress] = {}
         anchors: dict[int, dict[int, int]] = {}
         for message in committed_messages(self._kafka, self.name):
@@ -290,18 +262,7 @@ def another_process(topic: str) -> SerdesError:
 
 
 class Owner:
-    """Claims the target for this process, and notices a later claim.
-
-    Args:
-        kafka: options of the Kafka client of the target's side.
-        target: the target topic.
-        topic: the progress topic, which exists.
-        send: sends key and value to the progress topic, and waits until they are delivered.
-
-    Raises:
-        BrokerUnavailableError: no broker answers.
-        KafkaException: the broker refuses.
-    """
+    """Claims the target for this process, and notices a later claim; ``send`` waits for the delivery."""
 
     def __init__(
         self, kafka: Mapping[str, Any], target: str, topic: ProgressTopic, send: Callable[[bytes, bytes], object]
@@ -317,12 +278,7 @@ class Owner:
             raise
 
     def require(self) -> None:
-        """Check that no other process has claimed the target since.
-
-        Raises:
-            SerdesError: another process has.
-            KafkaException: the broker refuses to tell, or the progress topic does not exist any more.
-        """
+        """Check that no other process has claimed the target since. Raises SerdesError if another process has."""
         for message in self._reader.take(_MOST_CLAIMS, 0.0):
             run = self._topic.parsed(message)[1].get("run")
             if run is not None and run != self._run and self._said:

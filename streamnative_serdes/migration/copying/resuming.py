@@ -40,20 +40,10 @@ class ChangedTopicError(SerdesError):
 def require_known(
     route: Route, known: Mapping[int, Progress], roles: Iterable[Role] = ROLES, *, settle: float = _SETTLING_SECONDS
 ) -> None:
-    """Check that source and target are the topics of this progress.
+    """Check that source and target are the topics of this progress. Raises ChangedTopicError.
 
-    A message that its broker has deleted meanwhile, by retention or compaction, is not checked.
-
-    Args:
-        route: the migration.
-        known: the progress by partition.
-        roles: the topics to check.
-        settle: seconds to wait for the last copies, which can be read a moment after they were committed.
-
-    Raises:
-        ChangedTopicError: a topic is missing, or has been replaced.
-        BrokerUnavailableError: a broker does not answer.
-        BrokerRefusedError, KafkaException: a broker refuses.
+    A message that its broker has deleted meanwhile, by retention or compaction, is not checked. The last copies can be
+    read a moment after they were committed: they are awaited for ``settle`` seconds.
     """
     for role in roles:
         kept = {number: one for number, progress in known.items() if (one := _kept(progress, role)) is not None}
@@ -141,15 +131,7 @@ def _first(kafka: Mapping[str, Any], topic: str, starts: Mapping[int, int]) -> d
 
 
 class SameTopics:
-    """Source and target of a run, which must not be replaced during the run.
-
-    Args:
-        route: the migration; both topics exist.
-
-    Raises:
-        ChangedTopicError: a topic does not exist.
-        BrokerUnavailableError, BrokerRefusedError: a broker does not answer, or refuses.
-    """
+    """Source and target of a run, which must not be replaced during the run. Raises ChangedTopicError."""
 
     def __init__(self, route: Route) -> None:
         self._route = route
@@ -210,18 +192,7 @@ def require_same_mode(target: str, known: Mapping[int, Progress], wishes: Wishes
 def find_places(
     route: Route, source: str, known: Mapping[int, Progress], wishes: Wishes
 ) -> tuple[Places, Mapping[int, Collection[int]]]:
-    """The source's offsets to continue with, and the offsets that have dead letters already, by partition.
-
-    Args:
-        route: the migration.
-        source: topic and cluster, which identify the source.
-        known: the committed progress.
-        wishes: the options of the copy.
-
-    Raises:
-        ConfigError: the copy was begun with transactions and is to continue without, or the other way round.
-        FileError: a file of dead letters cannot be read, or is damaged or of another source.
-    """
+    """The source's offsets to continue with, and the offsets that have dead letters already, by partition."""
     require_same_mode(route.target, known, wishes)
     places = {partition: progress.next for partition, progress in known.items()}
     return (places, {}) if wishes.transactions else _by_what_is_there(route, source, known, wishes)
@@ -248,12 +219,8 @@ def _next(copies: Iterable[int], begin: int, messages: Callable[[], Sequence[int
     """The first offset of the source from ``begin`` on whose message has no copy, or the offset behind all copies.
 
     A producer sends batches that are in flight even after an earlier batch was refused. So the copies are followed in
-    the order of the target: a copy of an earlier message was sent by a later process, or a later attempt.
-
-    Args:
-        copies: the source's offsets of the copies.
-        begin: the offset where copying began or continued.
-        messages: returns the offsets that have to be copied; called if there are offsets without a copy.
+    the order of the target: a copy of an earlier message was sent by a later process, or a later attempt. The offsets
+    that have to be copied are asked for if there are offsets without a copy.
     """
     place, there = begin, None
     for copy in copies:

@@ -45,7 +45,7 @@ _DONE: Final = (
 
 
 class SparkCopy:
-    """Copies a topic by Spark jobs, or continues a copy that was stopped.
+    """Copies a topic by Spark jobs, or continues a copy that was stopped. Raises ConfigError.
 
     Args:
         state: the migration; its mapping has to be there.
@@ -53,9 +53,6 @@ class SparkCopy:
         session: a SparkSession, which runs the tasks.
         observe: called with the report after each job.
         stopping: asked after each job; when it returns True, copying ends.
-
-    Raises:
-        ConfigError: a wish that Spark cannot fulfil, or an option of the source's clients that is not text.
     """
 
     def __init__(
@@ -80,11 +77,7 @@ class SparkCopy:
         self._safe: Mapping[int, Collection[int]] = {}  # dead letters that are there already
 
     def run(self) -> Report:
-        """Copy up to the source's present end, or until told to stop.
-
-        Raises:
-            as TopicCopy.run, and SparkError: a task failed as often as it may.
-        """
+        """Copy up to the source's present end, or until told to stop."""
         route, wishes = self._state.route, self._wishes
         kafka: Mapping[str, Any] = route.writing.kafka
         with closing(Inlet(route.reading.kafka, route.source)) as inlet:
@@ -181,29 +174,18 @@ class SparkCopy:
 
 @dataclass(slots=True)
 class _Done:
-    """The result of one task.
+    """The result of one task."""
 
-    Args:
-        partition: of the source.
-        copied: messages copied.
-        bad: messages among the dead letters.
-        last: offset of the last message that was copied.
-        target: offset of the copy of this message.
-        stopped: offset of the message where the task stopped, since the message's schema has not been copied.
-        name: the name of this schema.
-        read: the last message of the source that was read, as JSON.
-        sent: the digest of the last copy.
-    """
-
-    partition: int
-    copied: int = 0
-    bad: int = 0
-    last: int | None = None
-    target: int | None = None
+    partition: int  # of the source
+    copied: int = 0  # messages copied
+    bad: int = 0  # messages among the dead letters
+    last: int | None = None  # offset of the last message that was copied
+    target: int | None = None  # offset of the copy of this message
+    # offset of the message where the task stopped, since the message's schema has not been copied
     stopped: int | None = None
-    name: str | None = None
-    read: str | None = None
-    sent: str | None = None
+    name: str | None = None  # the name of this schema
+    read: str | None = None  # the last message of the source that was read, as JSON
+    sent: str | None = None  # the digest of the last copy
 
 
 def _advanced(before: Progress, end: int, done: _Done | None) -> Progress:
@@ -242,22 +224,14 @@ def _reading_options(route: Route) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _CopyTask:
-    """The task: copies the messages of one partition, and returns a row with the result.
+    """The task: copies the messages of one partition, and returns a row with the result."""
 
-    Args:
-        route: the migration.
-        rewriter: for the values.
-        rules: for the parts of messages.
-        largest: the size of the largest message that the target takes, in bytes.
-        more: configuration of the producer that the driver has added.
-        safe: offsets whose dead letters are there already, by partition.
-    """
-
-    route: Route
-    rewriter: Rewriter
-    rules: Rules
-    largest: int
-    more: Mapping[str, Any] = field(default_factory=dict)
+    route: Route  # the migration
+    rewriter: Rewriter  # for the values
+    rules: Rules  # for the parts of messages
+    largest: int  # the size of the largest message that the target takes, in bytes
+    more: Mapping[str, Any] = field(default_factory=dict)  # configuration of the producer that the driver has added
+    # offsets whose dead letters are there already, by partition
     safe: Mapping[int, Collection[int]] = field(default_factory=dict)
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -79,13 +79,7 @@ def of_messages(tally: Tally, bounds: Mapping[int, Range], *, whole: bool) -> Tr
 
 
 def of_schemas(tally: Tally, registry: Registry, listed: Sequence[tuple[Name, Description]] | None) -> Tree:
-    """The findings about the schemas that messages name; the registry's errors are not caught.
-
-    Args:
-        tally: of the messages.
-        registry: the source's.
-        listed: all schemas of the topic, if there are any.
-    """
+    """The findings about the schemas that messages name; the registry's errors are not caught."""
     known, unknown = _looked_up(tally.names, registry)
     keys, _ = _looked_up(tally.key_names, registry)
     return {

@@ -63,17 +63,12 @@ CASES: Final[Mapping[str, Case]] = {
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """The findings of a probe.
+    """The findings of a probe."""
 
-    Args:
-        kept: whether the broker keeps the message of each case and ``timestamps``, and supports ``transactions``.
-        reasons: why not.
-        left: the scratch topic and why it could not be deleted; None if it was deleted.
-    """
-
+    # whether the broker keeps the message of each case and ``timestamps``, and supports ``transactions``
     kept: Mapping[str, bool]
-    reasons: Mapping[str, str]
-    left: str | None = None
+    reasons: Mapping[str, str]  # why not
+    left: str | None = None  # the scratch topic and why it could not be deleted; None if it was deleted
 
     def tree(self) -> dict[str, Any]:
         """The findings as JSON."""
@@ -81,17 +76,7 @@ class Probed:
 
 
 def probe(route: Route, cluster: Cluster, replicas: int) -> Probed:
-    """Probe the target's broker. The scratch topic is deleted afterwards, also after an error or Ctrl-C.
-
-    Args:
-        route: the migration.
-        cluster: the target's cluster.
-        replicas: of the scratch topic's messages.
-
-    Raises:
-        BrokerRefusedError: the scratch topic cannot be created.
-        BrokerUnavailableError: no broker answers.
-    """
+    """Probe the target's broker. The scratch topic is deleted afterwards, also after an error or Ctrl-C."""
     left: list[str] = []
     with _scratch_topic(route, cluster, replicas, left) as name:
         reasons = _Sender(route.writing.kafka, name).reasons()
@@ -145,12 +130,7 @@ class _Sender:
         self._sent_at = int(time.time() * 1000) - _PAST
 
     def reasons(self) -> dict[str, str]:
-        """The reason for each case that is not kept.
-
-        Raises:
-            BrokerUnavailableError: no broker answers.
-            BrokerRefusedError: the topic cannot be read.
-        """
+        """The reason for each case that is not kept. Raises BrokerUnavailableError or BrokerRefusedError."""
         sender = _sender(self._kafka, self._topic, {"acks": "all"})
         found = {}
         for name, case in CASES.items():

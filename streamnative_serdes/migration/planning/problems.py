@@ -107,11 +107,7 @@ class ProblemsError(SerdesError):
 
 
 def judged(problems: Iterable[Problem], accept: Collection[str]) -> list[Problem]:
-    """The problems, with ``accepted`` set; the most severe problems first.
-
-    Raises:
-        ConfigError: a name in ``accept`` does not belong to a problem, or the problem cannot be accepted.
-    """
+    """The problems, with ``accepted`` set; the most severe problems first. Raises ConfigError."""
     for name in accept:
         if name not in NAMES:
             raise ConfigError(f"there is no problem called {name!r:.80}", hint=did_you_mean(name, NAMES) or _known())
@@ -139,12 +135,7 @@ _MESSAGES: Final = ("null_keys", "empty_keys", "empty_values", "tombstones")
 
 
 def of_source(tree: Tree, subject: str | None) -> Iterator[Problem]:
-    """The problems in the source.
-
-    Args:
-        tree: the findings about messages and schemas.
-        subject: of the topic's values in Confluent's registry; None on the way back.
-    """
+    """The problems in the source; ``subject`` is None on the way back."""
     schemas = _distinct([*tree["ids"], *(tree["listed"] or ())])
     yield from _types(schemas, tree)
     yield from _names(schemas)

@@ -28,21 +28,14 @@ from .problems import Problem, Tree
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A schema of the source's registry.
+    """A schema of the source's registry."""
 
-    Args:
-        type: ``AVRO``, ``JSON``, ``PROTOBUF`` or another type of the registry.
-        name: the full name of the record, or the name of another Avro type; None if the schema is not Avro.
-        aliases: full names that the record had before.
-        versions: the subjects that have the schema, each with the version; empty in Pulsar's registry.
-        rules: whether the schema has rules, such as for field encryption.
-    """
-
-    type: str
-    name: str | None
-    aliases: tuple[str, ...] = ()
+    type: str  # ``AVRO``, ``JSON``, ``PROTOBUF`` or another type of the registry
+    name: str | None  # the full name of the record, or the name of another Avro type; None if the schema is not Avro
+    aliases: tuple[str, ...] = ()  # full names that the record had before
+    # the subjects that have the schema, each with the version; empty in Pulsar's registry
     versions: tuple[tuple[str, int], ...] = ()
-    rules: bool = False
+    rules: bool = False  # whether the schema has rules, such as for field encryption
 
     def tree(self) -> dict[str, Any]:
         """The description as JSON."""
@@ -199,11 +192,7 @@ There: TypeAlias = Sequence[SchemaInfo]
 
 
 def there_now(route: Route) -> There:
-    """The schemas that the target's topic has in Pulsar's registry; on the way back, no schemas are looked up.
-
-    Raises:
-        SchemaRegistryError: the registry refuses, does not answer, or has another API.
-    """
+    """The schemas that the target's topic has in Pulsar's registry; on the way back, no schemas are looked up."""
     try:
         if route.direction == "forward":
             with route.pulsar_registry() as pulsar:
@@ -233,13 +222,7 @@ def _namespace(route: Route) -> str:
 
 
 def of_registries(route: Route, tree: Tree, there: There) -> Iterator[Problem]:
-    """Problems of the source's schemas in Pulsar's registry; adds both ``strategies`` to ``tree``.
-
-    Args:
-        route: the migration.
-        tree: the findings about messages and schemas.
-        there: see :func:`there_now`.
-    """
+    """Problems of the source's schemas in Pulsar's registry; adds both ``strategies`` to ``tree``."""
     tree["strategies"] = None
     if route.direction != "forward":
         return

@@ -48,17 +48,8 @@ def windows(low: int, high: int, count: int | None) -> list[Range]:
 class Sample:
     """Messages of a topic that are committed; iterate over it once.
 
-    Args:
-        kafka: options of the Kafka client.
-        topic: the topic.
-        partitions: the number of partitions.
-        count: messages per partition; None for all messages at present. Fewer are read if offsets have no message, as
-            after compaction.
-        progress: is called after each batch.
-
-    Raises:
-        BrokerUnavailableError: no broker answers.
-        BrokerRefusedError: the broker refuses, or has deleted messages before they were read.
+    Of each partition, ``count`` messages are read, or fewer if offsets have no message, as after compaction; None for
+    all messages at present. ``progress`` is called after each batch.
     """
 
     def __init__(
@@ -128,11 +119,7 @@ class Names:
 
 
 class Tally:
-    """Counts the messages of a migration's source.
-
-    Args:
-        direction: of the migration; decides how messages name their schemas.
-    """
+    """Counts the messages of a migration's source; the direction decides how messages name their schemas."""
 
     def __init__(self, direction: Direction) -> None:
         self._names_of = Rewriter(direction, {}).name_of

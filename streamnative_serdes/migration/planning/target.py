@@ -36,19 +36,12 @@ _PLACE_PREFIXES: Final = ("confluent.", "remote.", "local.retention.", "redpanda
 
 @dataclass(frozen=True, slots=True)
 class SourceMessages:
-    """Known facts about the source's messages.
+    """Known facts about the source's messages."""
 
-    Args:
-        oldest: the lowest timestamp, in milliseconds since 1970 UTC; None if unknown.
-        newest: the highest timestamp.
-        largest: size of the largest message with its share of a batch, in bytes.
-        null_keys: the number of messages without a key.
-    """
-
-    oldest: int | None = None
-    newest: int | None = None
-    largest: int = 0
-    null_keys: int = 0
+    oldest: int | None = None  # the lowest timestamp, in milliseconds since 1970 UTC; None if unknown
+    newest: int | None = None  # the highest timestamp
+    largest: int = 0  # size of the largest message with its share of a batch, in bytes
+    null_keys: int = 0  # the number of messages without a key
 
     @classmethod
     def of(cls, findings: Mapping[str, Any] | None) -> SourceMessages:
@@ -82,7 +75,7 @@ def _varint(number: int) -> int:
 def for_new_topic(
     source: Topic, defaults: Mapping[str, str], growth: int, replicas: int, overrides: Mapping[str, str]
 ) -> tuple[dict[str, str], list[str]]:
-    """The settings of a new target: those that were set for the source, and those of the user.
+    """The settings of a new target, and the names of the source's settings that are not copied.
 
     Args:
         source: the topic that is copied.
@@ -90,9 +83,6 @@ def for_new_topic(
         growth: by how many bytes copies are larger.
         replicas: of each message of the target.
         overrides: settings of the user; an empty one is left to the broker.
-
-    Returns:
-        The settings, and the names of the source's settings that are not copied.
     """
     left = sorted(key for key in source.own if key in _PLACES or key.startswith(_PLACE_PREFIXES))
     found = {key: value for key, value in source.own.items() if key not in left}
@@ -109,15 +99,7 @@ def for_new_topic(
 
 
 def problems_of(source: Topic, target: Topic, seen: SourceMessages, now: int, growth: int) -> Iterator[Problem]:
-    """Problems that the target's settings would cause for copies of the source.
-
-    Args:
-        source: the topic that is copied.
-        target: the topic that is written, or would be created.
-        seen: the known facts about the messages.
-        now: the time, in milliseconds since 1970 UTC.
-        growth: by how many bytes copies are larger.
-    """
+    """Problems that the target's settings would cause for copies of the source, which are ``growth`` bytes larger."""
     if target.partitions != source.partitions:
         yield Problem(
             "partitions",
@@ -320,12 +302,7 @@ def ensure_target(
 
 
 def source_of(route: Route) -> Topic:
-    """The topic that is read.
-
-    Raises:
-        BrokerRefusedError: the topic does not exist, or the broker refuses.
-        BrokerUnavailableError: no broker answers.
-    """
+    """The topic that is read. Raises BrokerRefusedError or BrokerUnavailableError."""
     cluster = Cluster(route.reading.kafka, route.source, route.pulsar_registry)
     found = cluster.topic(route.source)
     if found is None:

@@ -95,11 +95,7 @@ def preview_schemas_back(state: State, *, ids_of: Path | None) -> BackReport:
 
 
 def forward_state(path: Path, route: Route) -> State:
-    """The state of the migration forward, for the way back along ``route``.
-
-    Raises:
-        FileError: the file cannot be read, or belongs to a migration to another topic or between other registries.
-    """
+    """The state of the migration forward, for the way back along ``route``. Raises FileError."""
     source = files.load(path, KIND).source
     end = f" of {route.confluent.url} -> {route.source} of {route.pulsar.url}"
     if not source.startswith(_FORWARD) or not source.endswith(end):

@@ -52,40 +52,24 @@ _ALONE: Final = "Pulsar accepts it as a topic's only schema, and fails when it i
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A schema to copy.
+    """A schema to copy."""
 
-    Args:
-        names: the schema's names in messages: the id, and the GUID if the registry tells it.
-        origin: the schema's place, such as "orders-value version 3", for people.
-        text: the Avro schema, with the types that it refers to written out inside.
-    """
-
-    names: tuple[Name, ...]
-    origin: str
-    text: str
+    names: tuple[Name, ...]  # the schema's names in messages: the id, and the GUID if the registry tells it
+    origin: str  # the schema's place, such as "orders-value version 3", for people
+    text: str  # the Avro schema, with the types that it refers to written out inside
 
 
 @dataclass(frozen=True, slots=True)
 class Originals:
-    """The schemas to copy.
+    """The schemas to copy."""
 
-    Args:
-        schemas: the subject's versions in order, then the schemas outside of the subject.
-        latest: the name of the subject's latest version; None if the subject does not exist.
-        unknown: names that ``migrate plan`` found in messages, but that the registry does not know.
-    """
-
-    schemas: list[Original]
-    latest: Name | None
-    unknown: list[Name]
+    schemas: list[Original]  # the subject's versions in order, then the schemas outside of the subject
+    latest: Name | None  # the name of the subject's latest version; None if the subject does not exist
+    unknown: list[Name]  # names that ``migrate plan`` found in messages, but that the registry does not know
 
 
 def found_names(findings: Mapping[str, Any] | None) -> list[Name]:
-    """The ids and GUIDs that ``migrate plan`` found in messages, ids first; also those that were unknown then.
-
-    Raises:
-        FileError: the ids and GUIDs are not as ``migrate plan`` writes them.
-    """
+    """The ids and GUIDs that ``migrate plan`` found in messages, ids first; also those that were unknown then."""
     entries = [entry for key in ("ids", "unknown_ids") for entry in (findings or {}).get(key, [])]
     names = [entry["id"] if isinstance(entry, Mapping) and "id" in entry else entry for entry in entries]
     if not all(isinstance(name, int | str) and not isinstance(name, bool) for name in names):
@@ -96,19 +80,7 @@ def found_names(findings: Mapping[str, Any] | None) -> list[Name]:
 def read_originals(
     registry: ConfluentRegistryClient, subject: str, found: Sequence[Name], by_hand: Sequence[int]
 ) -> Originals:
-    """Read the schemas to copy.
-
-    Args:
-        registry: Confluent's.
-        subject: of the topic's values; the subject may be missing if there are ids.
-        found: names that ``migrate plan`` found.
-        by_hand: ids that the user gave.
-
-    Raises:
-        SchemaNotFoundError: the subject does not exist and there are no ids, or an id of the user's does not exist.
-        SchemaError: some schemas cannot be copied; the error names all of them.
-        SchemaRegistryError: the registry refuses.
-    """
+    """Read the schemas to copy, also those found, or given by hand. Raises SchemaNotFoundError or SchemaError."""
     reading = _Reading(registry)
     versions = _versions(registry, subject, needed=not found and not by_hand)
     for number in versions:

@@ -40,44 +40,27 @@ _NAMESPACE: Final = "--namespace-strategy widens that of the namespace instead, 
 
 @dataclass(frozen=True, slots=True)
 class Widening:
-    """A strategy that is to be widened.
+    """A strategy that is to be widened."""
 
-    Args:
-        entry: the strategy that is changed, and its old value.
-        topics: the full names of the affected topics.
-    """
-
-    entry: Widened
-    topics: tuple[str, ...]
+    entry: Widened  # the strategy that is changed, and its old value
+    topics: tuple[str, ...]  # the full names of the affected topics
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """The outcome of putting back a widened strategy.
+    """The outcome of putting back a widened strategy."""
 
-    Args:
-        entry: the strategy that had been changed.
-        outcome: ``restored``; ``unchanged``, since the strategy already had its old value; ``changed`` by somebody
-            else, so the strategy was not put back; ``gone`` with its topic or namespace.
-        now: the strategy now; None if it is unset or gone.
-    """
-
-    entry: Widened
+    entry: Widened  # the strategy that had been changed
+    # ``restored``; ``unchanged``, since the strategy already had its old value; ``changed`` by somebody else, so the
+    # strategy was not put back; ``gone`` with its topic or namespace
     outcome: Literal["restored", "unchanged", "changed", "gone"]
-    now: str | None
+    now: str | None  # the strategy now; None if it is unset or gone
 
 
 def strategy_in_force(client: SchemaRegistryClient, topic: TopicName, text: str) -> str:
-    """The strategy by which the broker checks the topic's new schemas.
+    """The strategy by which the broker checks the topic's new schemas. Raises SchemaRegistryError.
 
-    Args:
-        client: of Pulsar's registry; the broker wants an admin to ask.
-        topic: the topic, which need not exist.
-        text: the topic's latest schema, or any schema for a topic without one: the broker names the strategy if it
-            accepts.
-
-    Raises:
-        SchemaRegistryError: the registry refuses, or does not say.
+    The broker names it to an admin if it accepts ``text``: the topic's latest schema, or any for a topic without one.
     """
     verdict = client.compatibility(topic, text)
     named = _NAMED.search(verdict.reason or "")
@@ -88,14 +71,7 @@ def strategy_in_force(client: SchemaRegistryClient, topic: TopicName, text: str)
 
 
 def widening(client: SchemaRegistryClient, topic: TopicName, scope: Scope, in_force: str) -> Widening | None:
-    """The change by which the topic accepts any schema; None if the topic already does. Changes nothing.
-
-    Raises:
-        MissingEndpointError: the broker has topic policies switched off.
-        SchemaNotFoundError: the topic does not exist, so it cannot have a strategy of its own yet.
-        SchemaError: the namespace's strategy would have no effect, since the topic has its own.
-        SchemaRegistryError: the registry refuses; the error names the right that is missing.
-    """
+    """The change by which the topic accepts any schema; None if the topic already does. Changes nothing."""
     if in_force == WIDE:
         return None
     if scope == "topic":
@@ -114,19 +90,8 @@ def widened(
 ) -> Iterator[list[Restored]]:
     """Widen a strategy, and put it back at the end, also after an error, Ctrl-C, SIGTERM or SIGHUP.
 
-    After the block, the yielded list has the outcome.
-
-    In the main thread, the signals raise SystemExit meanwhile, with 128 and their number as code.
-
-    Args:
-        client: of Pulsar's registry.
-        state: its file gets the old value first. If the old value cannot be put back, it stays in the file.
-        change: see :func:`widening`.
-        in_force: asks for the strategy in force.
-
-    Raises:
-        FileError: the state file cannot be written.
-        SchemaRegistryError: the registry refuses, or the change has no effect.
+    After the block, the yielded list has the outcome. In the main thread, the signals raise SystemExit meanwhile, with
+    128 and their number as code. The state file gets the old value first, and keeps it until it is put back.
     """
     outcome: list[Restored] = []
     with _on_end(_terminate):
@@ -145,12 +110,7 @@ def widened(
 
 
 def restore_strategies(client: SchemaRegistryClient, state: State) -> list[Restored]:
-    """Put back each strategy that was widened and not put back, such as by a run that was killed.
-
-    Raises:
-        SchemaRegistryError: the registry refuses; what is not put back stays in the state file.
-        FileError: the state file cannot be written.
-    """
+    """Put back each strategy that was widened and not put back, such as by a run that was killed. Raises FileError."""
     done = []
     for entry in list(state.widened):
         done.append(_restore(client, entry))

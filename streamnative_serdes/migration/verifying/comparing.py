@@ -24,39 +24,24 @@ _RECENT: Final = 32  # copies that a second copy is looked for among
 
 @dataclass(slots=True)
 class Counts:
-    """The counts of one partition.
+    """The counts of one partition."""
 
-    Args:
-        partition: its number.
-        source: messages of the source that were read.
-        copied: messages of the source whose copies in the target are as expected.
-        bad: messages of the source that cannot be copied.
-        tombstones: messages without a value, of those that are copied.
-        undecodable: copied messages whose body neither side can decode, with the same bytes on both sides.
-        older: messages at the target's beginning whose originals the source has deleted.
-        newer: messages of the target behind the last copy.
-        foreign: messages of the target between the copies, if these are allowed.
-        differences: all differences.
-        source_sum: the checksum of the expected copies of the source's messages.
-        target_sum: the checksum of the target's messages that were compared with them.
-        undecodable_at: the source's offsets of the first undecodable messages.
-        stopped: why comparing stopped before the end; None if it did not.
-    """
-
-    partition: int
-    source: int = 0
-    copied: int = 0
-    bad: int = 0
-    tombstones: int = 0
-    undecodable: int = 0
-    older: int = 0
-    newer: int = 0
-    foreign: int = 0
-    differences: int = 0
+    partition: int  # its number
+    source: int = 0  # messages of the source that were read
+    copied: int = 0  # messages of the source whose copies in the target are as expected
+    bad: int = 0  # messages of the source that cannot be copied
+    tombstones: int = 0  # messages without a value, of those that are copied
+    undecodable: int = 0  # copied messages whose body neither side can decode, with the same bytes on both sides
+    older: int = 0  # messages at the target's beginning whose originals the source has deleted
+    newer: int = 0  # messages of the target behind the last copy
+    foreign: int = 0  # messages of the target between the copies, if these are allowed
+    differences: int = 0  # all differences
+    # the checksum of the expected copies of the source's messages
     source_sum: Checksum = field(default_factory=Checksum)
+    # the checksum of the target's messages that were compared with them
     target_sum: Checksum = field(default_factory=Checksum)
-    undecodable_at: list[int] = field(default_factory=list)
-    stopped: str | None = None
+    undecodable_at: list[int] = field(default_factory=list)  # the source's offsets of the first undecodable messages
+    stopped: str | None = None  # why comparing stopped before the end; None if it did not
 
 
 class Ahead:
@@ -96,15 +81,7 @@ class Rules:
 
 
 class Comparison:
-    """Compares one partition; call :meth:`run` once.
-
-    Args:
-        source: the expected copies, in order.
-        target: the target's messages, in order.
-        counts: are added to.
-        differences: are added to.
-        rules: for differences.
-    """
+    """Compares one partition, and adds to its counts and the differences; call :meth:`run` once."""
 
     def __init__(
         self,

@@ -28,14 +28,7 @@ _PREFIX: Final = {"forward": 5, "back": header.SIZE}  # bytes in front of a datu
 
 
 class SourceContents:
-    """The expected copies of the source's messages.
-
-    Args:
-        direction: of the copy.
-        mapped: the names of the schemas that were copied.
-        schemas: of the source.
-        rules: by which the source was copied.
-    """
+    """The expected copies of the source's messages; ``mapped`` are the names of the schemas that were copied."""
 
     def __init__(
         self,
@@ -52,12 +45,7 @@ class SourceContents:
         self.unmapped: set[Name] = set()  # schemas that messages name, and that were not copied
 
     def of(self, message: Message) -> Item:
-        """The expected copy of a message.
-
-        Raises:
-            BadMessageError: the message cannot be copied, and belongs to the dead letters.
-            SchemaRegistryError: the registry cannot be asked, or has lost a schema that was copied.
-        """
+        """The expected copy of a message. Raises BadMessageError."""
         key: Any = message.key()
         headers: Any = message.headers()
         value: Any = message.value()
@@ -144,12 +132,7 @@ class SourceContents:
 
 
 class TargetContents:
-    """The target's messages, for comparing.
-
-    Args:
-        direction: of the copy.
-        schemas: of the target.
-    """
+    """The target's messages, for comparing, by the schemas of the target."""
 
     def __init__(self, direction: Direction, schemas: SideSchemas) -> None:
         self._rewriter = Rewriter("back" if direction == "forward" else "forward", {})
@@ -158,11 +141,7 @@ class TargetContents:
         self._by_prefix: dict[bytes, KnownSchema] = {}
 
     def of(self, message: Message) -> Item:
-        """The parts of a message to compare.
-
-        Raises:
-            SchemaRegistryError: the registry cannot be asked.
-        """
+        """The parts of a message to compare. Raises SchemaRegistryError if the registry cannot be asked."""
         key: Any = message.key()
         headers: Any = message.headers()
         value: Any = message.value()

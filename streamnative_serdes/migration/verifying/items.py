@@ -30,33 +30,20 @@ _PAIR: Final = struct.Struct("<ii")
 
 
 class Value(NamedTuple):
-    """The value of a message.
+    """The value of a message."""
 
-    Args:
-        schema: the fingerprint of its schema.
-        data: the datum, in canonical form if it can be decoded, otherwise unchanged.
-        decoded: whether the datum can be decoded.
-    """
-
-    schema: bytes
-    data: bytes
-    decoded: bool
+    schema: bytes  # the fingerprint of its schema
+    data: bytes  # the datum, in canonical form if it can be decoded, otherwise unchanged
+    decoded: bool  # whether the datum can be decoded
 
 
 class Content(NamedTuple):
-    """The parts of a message that have to be equal in source and target.
+    """The parts of a message that have to be equal in source and target."""
 
-    Args:
-        key: of the copy.
-        headers: of the copy.
-        timestamp: of the copy: confluent-kafka's number of the type, and milliseconds since 1970 UTC.
-        value: None is a tombstone.
-    """
-
-    key: bytes | None
-    headers: Pairs
-    timestamp: tuple[int, int]
-    value: Value | None
+    key: bytes | None  # of the copy
+    headers: Pairs  # of the copy
+    timestamp: tuple[int, int]  # of the copy: confluent-kafka's number of the type, and milliseconds since 1970 UTC
+    value: Value | None  # None is a tombstone
 
 
 class Item(NamedTuple):
@@ -115,34 +102,20 @@ _TYPES: Final = ("none", "create time", "log append time")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A difference.
+    """A difference."""
 
-    Args:
-        partition: of both topics.
-        source_offset: of the message in the source; None for a message that only the target has.
-        target_offset: of the copy in the target; None if there is no copy.
-        part: the different part: ``key``, ``headers``, ``timestamp``, ``schema``, ``value``, ``order``, several of
-            these, ``missing``, ``unexpected``, ``copied twice`` or ``dead letter``.
-        expected: the expected copy, shortened.
-        got: the copy found, shortened.
-    """
-
-    partition: int
-    source_offset: int | None
-    target_offset: int | None
+    partition: int  # of both topics
+    source_offset: int | None  # of the message in the source; None for a message that only the target has
+    target_offset: int | None  # of the copy in the target; None if there is no copy
+    # the different part: ``key``, ``headers``, ``timestamp``, ``schema``, ``value``, ``order``, several of these,
+    # ``missing``, ``unexpected``, ``copied twice`` or ``dead letter``
     part: str
-    expected: str
-    got: str
+    expected: str  # the expected copy, shortened
+    got: str  # the copy found, shortened
 
 
 class Differences:
-    """The first differences of all partitions.
-
-    Args:
-        most: how many to keep.
-        describe: functions that return a message's schema and value, for people; the source's first, then the
-            target's.
-    """
+    """The first differences of all partitions; ``describe`` shows schema and value of either side's messages."""
 
     def __init__(
         self, most: int, describe: tuple[Callable[[Item], tuple[str, str]], Callable[[Item], tuple[str, str]]]

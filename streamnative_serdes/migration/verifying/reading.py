@@ -24,12 +24,7 @@ class MissingTopicError(SerdesError):
 
 
 class DeletedMessagesError(SerdesError):
-    """The broker deleted messages while they were to be read.
-
-    Args:
-        partition: the number of the partition.
-        wanted: the offset that was to be read.
-    """
+    """The broker deleted messages while they were to be read."""
 
     def __init__(self, topic: str, partition: int, wanted: int) -> None:
         super().__init__(
@@ -41,20 +36,10 @@ class DeletedMessagesError(SerdesError):
 
 
 class SideReader:
-    """Consumes one topic; use it as a context manager.
-
-    Args:
-        kafka: options of the Kafka client.
-        topic: the topic.
+    """Consumes one topic; use it as a context manager. Raises ConfigError or MissingTopicError.
 
     ``bounds`` are the first offset of each partition and the offset behind its last committed message, as of now. Later
     messages are not read.
-
-    Raises:
-        ConfigError: the client refuses its options.
-        MissingTopicError: the topic does not exist.
-        BrokerUnavailableError: no broker answers.
-        KafkaException: the broker refuses.
     """
 
     def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
@@ -82,20 +67,7 @@ class SideReader:
         self._consumer.close()
 
     def messages(self, partition: int, place: int, end: int | None = None, *, chunk: int = _CHUNK) -> Iterator[Message]:
-        """Yield the messages of a partition; only one such iteration at a time is possible.
-
-        Args:
-            partition: the number of the partition.
-            place: the offset to begin with.
-            end: the offset to end before; by default, the offset behind the last message.
-            chunk: how many messages to ask the client for; fewer come sooner.
-
-        Raises:
-            DeletedMessagesError: the broker deletes messages while they are read.
-            OffsetsGoneError: the topic was recreated meanwhile.
-            BrokerUnavailableError: no message has come for a minute.
-            KafkaException: the broker refuses.
-        """
+        """Yield a partition's messages up to ``end``; only one such iteration at a time is possible."""
         end = min(self.bounds[partition][1], self.bounds[partition][1] if end is None else end)
         if place >= end:
             return
@@ -111,16 +83,7 @@ _MOST: Final = 1_000_000  # dead letters; each takes about 250 bytes of memory
 
 
 class LetterCheck:
-    """Knows the dead letters of a copy, by their place in the source.
-
-    Args:
-        letters: all dead letters.
-
-    ``repeated`` is the number of repeated letters, with the same content or another.
-
-    Raises:
-        SerdesError: there are too many letters for the memory.
-    """
+    """Knows a copy's dead letters, by their place in the source, and how many are ``repeated``. Raises SerdesError."""
 
     def __init__(self, letters: Iterable[DeadLetter]) -> None:
         self.repeated = 0
@@ -157,13 +120,7 @@ class LetterCheck:
 
 
 def letters_in_topic(kafka: Mapping[str, Any], topic: str, source: str) -> Iterator[DeadLetter]:
-    """Yield the dead letters of a source in a topic.
-
-    Raises:
-        SerdesError: the topic does not exist.
-        BrokerUnavailableError: no broker answers.
-        KafkaException: the broker refuses.
-    """
+    """Yield the dead letters of a source in a topic. Raises SerdesError if the topic does not exist."""
     if not bounds(kafka, topic):
         hint = "--dead-letters names another place, or leaves them out: unchecked"
         raise SerdesError("the broker does not have this topic of dead letters", topic=topic, hint=hint)
@@ -175,15 +132,7 @@ def letters_in_topic(kafka: Mapping[str, Any], topic: str, source: str) -> Itera
 
 
 def letters_in_file(path: Path, source: str) -> Iterator[DeadLetter]:
-    """Yield the dead letters in a file.
-
-    Args:
-        path: the file.
-        source: topic and cluster, which identify the source.
-
-    Raises:
-        FileError: the file does not exist, is damaged, or is of another source.
-    """
+    """Yield the dead letters in a file. Raises FileError."""
     if not path.exists():
         raise FileError(f"{path} does not exist", hint="--dead-letters names the file that migrate topic wrote")
     yield from read_file(path, source)

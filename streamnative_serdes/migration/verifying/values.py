@@ -44,13 +44,7 @@ _MAX_DEPTH: Final = 600  # levels in one datum: twice the default of messages, s
 
 
 class CanonicalForm:
-    """The canonical form of one schema's data.
-
-    Args:
-        schema: the schema.
-
-    ``fingerprint`` is equal for schemas that Pulsar's registry treats as the same: ``doc`` does not count.
-    """
+    """The canonical form of one schema's data."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema, self.fingerprint = schema, fingerprint(schema)
@@ -65,11 +59,7 @@ class CanonicalForm:
         self._maps = plain.maps
 
     def of(self, datum: bytes) -> bytes:
-        """The canonical bytes of ``datum``.
-
-        Raises:
-            DecodeError: the bytes are not exactly one datum of the schema.
-        """
+        """The canonical bytes of ``datum``. Raises DecodeError if the bytes are not exactly one datum of the schema."""
         if self.schema.unsized:
             return _BYTES.encode(datum)
         decoded = self._codec.decode(datum)
@@ -95,11 +85,7 @@ class CanonicalForm:
 
 
 def fingerprint(schema: Schema) -> bytes:
-    """16 bytes that are equal for schemas that Pulsar's registry treats as the same.
-
-    Raises:
-        SchemaError: the schema is nested too deeply.
-    """
+    """16 bytes that are equal for schemas that Pulsar's registry treats as the same. Raises SchemaError."""
     try:
         return blake2b(comparable(schema.root).encode(), digest_size=FINGERPRINT).digest()
     except RecursionError:
@@ -109,10 +95,9 @@ def fingerprint(schema: Schema) -> bytes:
 class _Plain:
     """Makes a schema with the same encoding, in which decoded data keep all that was encoded.
 
-    - Branches of a union are records of one field, unless null is the only other branch: records of different names
-      are told apart where numbers of different types are not. A record is encoded as its fields, so nothing is added.
-    - float and double are fixed: their bits do not change.
-    - Names are numbers: those of the schema may not be valid, and mean nothing here.
+    Branches of a union are records of one field, unless null is the only other branch: records of different names are
+    told apart where numbers of different types are not. A record is encoded as its fields, so nothing is added. Floats
+    and doubles are fixed: their bits do not change. Names are numbers, since those of the schema may not be valid.
     """
 
     def __init__(self) -> None:
@@ -181,19 +166,12 @@ _MOST_MISSING: Final = 10_000  # corrupt messages may name any number of schemas
 
 @dataclass(frozen=True, slots=True)
 class KnownSchema:
-    """A schema of a registry.
+    """A schema of a registry."""
 
-    Args:
-        name: the schema's name in messages.
-        fingerprint: equal for schemas that Pulsar's registry treats as the same.
-        form: of the schema's data; None if the schema is not valid Avro.
-        fault: why the schema is not valid.
-    """
-
-    name: Name
-    fingerprint: bytes
-    form: CanonicalForm | None
-    fault: str | None = None
+    name: Name  # the schema's name in messages
+    fingerprint: bytes  # equal for schemas that Pulsar's registry treats as the same
+    form: CanonicalForm | None  # of the schema's data; None if the schema is not valid Avro
+    fault: str | None = None  # why the schema is not valid
 
     def __str__(self) -> str:
         return f"schema {self.name} ({self.title})"
@@ -224,12 +202,10 @@ class KnownSchema:
 
 
 class SideSchemas:
-    """The schemas of one side.
+    """The schemas of one side, each asked for once.
 
-    Args:
-        fetch: asks the registry for the schema with a name, and returns type and text. It raises
-            SchemaNotFoundError if there is no such schema, and SchemaError if the text cannot be put together.
-        confluent: whether messages have Confluent's framing.
+    ``fetch`` returns type and text of the schema with a name, or raises SchemaNotFoundError; it raises SchemaError if
+    the text cannot be put together.
     """
 
     def __init__(self, fetch: Callable[[Name], tuple[str, str]], *, confluent: bool = False) -> None:
@@ -238,12 +214,7 @@ class SideSchemas:
         self._missing: dict[Name, SchemaNotFoundError] = {}
 
     def of(self, name: Name) -> KnownSchema:
-        """The schema that messages call ``name``.
-
-        Raises:
-            SchemaNotFoundError: the registry does not have it.
-            SchemaRegistryError: the registry cannot be asked.
-        """
+        """The schema that messages call ``name``. Raises SchemaNotFoundError if the registry does not have it."""
         found = self._known.get(name)
         if found is not None:
             return found
