@@ -12,7 +12,7 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any, Final
 
-from streamnative_serdes._schema import PRIMITIVES
+from streamnative_serdes._schema import PRIMITIVES, json_float
 
 NAMED: Final = ("record", "error", "enum", "fixed")
 _SCHEMA_KEYS: Final = frozenset(
@@ -154,7 +154,7 @@ def _leaf(value: Any) -> str:
         text = json.dumps(value, ensure_ascii=False)
         return _ESCAPE.sub(lambda found: found[0][:2] + found[0][2:].upper(), text) if "\\u" in text else text
     if not isfinite(value):
-        return f'"{str(value).replace("inf", "Infinity").replace("nan", "NaN")}"'
+        return f'"{json_float(value)}"'
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         return repr(value)
     digits = "".join(map(str, Decimal(repr(value)).normalize().as_tuple().digits))

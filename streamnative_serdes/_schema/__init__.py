@@ -4,7 +4,17 @@ from .nullable import nullable
 from .parser import PRIMITIVES, Schema, load, parse, parse_given
 from .references import SchemaReference, self_contained
 from .resolution import Resolution, resolve
-from .rules import MAX_DEPTH, MAX_NAMES, MAX_PRECISION, MAX_TEXT, DefaultChecker, Limits, is_name
+from .rules import (
+    MAX_DEPTH,
+    MAX_NAMES,
+    MAX_PRECISION,
+    MAX_TEXT,
+    NOT_FINITE,
+    DefaultChecker,
+    Limits,
+    is_name,
+    json_float,
+)
 from .shapes import EnumShape, RecordShape, Shape, Shapes
 from .told_apart import ONLY_FIELD, branch_number, only_branch, told_apart
 from .tree import (
@@ -33,6 +43,7 @@ __all__ = [
     "MAX_PRECISION",
     "MAX_TEXT",
     "MISSING",
+    "NOT_FINITE",
     "ONLY_FIELD",
     "PRIMITIVES",
     "Array",
@@ -59,6 +70,7 @@ __all__ = [
     "children",
     "comparable",
     "is_name",
+    "json_float",
     "last_name",
     "load",
     "name_of",

@@ -7,6 +7,7 @@ the parts of namespaces too. The specification has the letters of ASCII alone.
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 from collections.abc import Callable, Iterable, Mapping
@@ -58,8 +59,14 @@ class Limits:
     depth: int = MAX_DEPTH
 
 
-# JSON has no such numbers, so defaults write them as text; Java reads and writes the same text.
-NOT_FINITE: Final = frozenset({"NaN", "Infinity", "-Infinity"})
+# JSON has no such numbers, so text stands for them; Java reads and writes the same text.
+NOT_FINITE: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def json_float(value: float) -> float | str:
+    """A float for JSON: NaN and the infinities as text."""
+    return value if math.isfinite(value) else str(value).replace("inf", "Infinity").replace("nan", "NaN")
+
 
 # Logical type -> the base types that it may annotate.
 LOGICAL_BASES: Final[Mapping[str, tuple[str, ...]]] = {

@@ -34,6 +34,7 @@ from streamnative_serdes._formats.jackson.numbers import to_float
 from streamnative_serdes._formats.jackson.parsing import to_float as to_double
 from streamnative_serdes._formats.json_number import JsonNumber
 from streamnative_serdes._paths import entry
+from streamnative_serdes._schema import NOT_FINITE
 from streamnative_serdes.errors import DecodeError, EncodeError, SerdesError
 
 from .logical import Decimal, decimal_of, logical_of, rescaled, to_bytes
@@ -300,17 +301,14 @@ def _leaf_reader(read: Read) -> Callable[[Schema, Form], Read]:
     return lambda _schema, _form: read
 
 
-_SPECIAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-
-
 def _float_reader(nearest: Callable[[int | str], float]) -> Callable[[Schema, Form], Read]:
     def read(value: Any) -> float:
         if isinstance(value, JsonNumber) or type(value) is int:
             return nearest(value)
         if type(value) is float:  # NaN without quotes
             return value
-        if type(value) is str and value in _SPECIAL:
-            return _SPECIAL[value]
+        if type(value) is str and value in NOT_FINITE:
+            return NOT_FINITE[value]
         raise not_decodable("a number", value)
 
     return _leaf_reader(read)

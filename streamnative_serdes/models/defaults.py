@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
-from streamnative_serdes._schema import MISSING, PRIMITIVES, DefaultChecker, Primitive
+from streamnative_serdes._schema import MISSING, PRIMITIVES, DefaultChecker, Primitive, json_float
 from streamnative_serdes.errors import SchemaError
 
 from .kinds import is_model, model_of
@@ -211,7 +211,7 @@ class Defaults:
         if isinstance(value, float) and not math.isfinite(value):
             if not self._reading:
                 raise _NoDefaultError("JSON has no such number")
-            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+            return json_float(value)
         # A value of a subclass, such as an IntEnum, as the number that it is.
         number = next((kind(value) for kind in (int, float) if isinstance(value, kind) and base != "boolean"), value)
         if not takes(base, number, ()):

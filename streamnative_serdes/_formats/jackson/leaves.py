@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 from uuid import UUID
@@ -10,7 +9,7 @@ from uuid import UUID
 from streamnative_serdes._formats import moments
 from streamnative_serdes._formats.faults import described, not_decodable, not_encodable
 from streamnative_serdes._formats.json_number import JsonNumber
-from streamnative_serdes._schema import MAX_PRECISION, AvroType, Fixed, Primitive
+from streamnative_serdes._schema import MAX_PRECISION, NOT_FINITE, AvroType, Fixed, Primitive
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, EncodeError
 
@@ -20,7 +19,6 @@ from .notation import decimal_text, double_text, float_text, from_base64, quoted
 from .numbers import NUMBER, from_unscaled, seconds_text, to_float
 from .parsing import to_float as to_double
 
-_SPECIAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _BITS: Final = {"int": 32, "long": 64}
 
 
@@ -61,8 +59,8 @@ def _real(node: AvroType) -> Callable[[Any], Any]:
 
     def read(value: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, JsonNumber | int | float):
-            if isinstance(value, str) and value in _SPECIAL:
-                return _SPECIAL[value]
+            if isinstance(value, str) and value in NOT_FINITE:
+                return NOT_FINITE[value]
             raise not_decodable(kind, value)
         if isinstance(value, float):
             return value  # NaN or an infinity without quotes

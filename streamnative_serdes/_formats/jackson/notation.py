@@ -15,6 +15,7 @@ from struct import Struct
 from typing import Any, Final
 
 from streamnative_serdes._formats.faults import described, not_decodable
+from streamnative_serdes._schema import json_float
 from streamnative_serdes.errors import DecodeError
 
 
@@ -43,7 +44,6 @@ def to_base64(data: bytes) -> str:
 _ESCAPED: Final = re.compile(r'["\\\x00-\x1f\ud800-\udfff\U00010000-\U0010ffff]')
 _SHORT: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 _FLOAT: Final = Struct("<f")  # with a byte order, it refuses a number that is too large
-_SPECIAL: Final = {math.inf: '"Infinity"', -math.inf: '"-Infinity"'}
 
 
 def quoted(text: str) -> str:
@@ -91,7 +91,7 @@ def decimal_text(value: Decimal) -> str:
 
 
 def _special(value: float) -> str:
-    return _SPECIAL.get(value, '"NaN"')
+    return f'"{json_float(value)}"'
 
 
 def _finite(value: float, shortest: str) -> str:

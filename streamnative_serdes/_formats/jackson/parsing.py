@@ -10,7 +10,7 @@ import json
 import math
 from typing import Any, Final
 
-from streamnative_serdes._schema import MAX_PRECISION
+from streamnative_serdes._schema import MAX_PRECISION, NOT_FINITE
 from streamnative_serdes.errors import DecodeError
 
 from ..faults import described
@@ -101,9 +101,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 # Python's clients write NaN and the infinities without quotes, which Jackson does not.
-_CONSTANTS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _DECODER: Final = json.JSONDecoder(
-    parse_int=_integer, parse_float=_real, parse_constant=_CONSTANTS.__getitem__, object_pairs_hook=_object
+    parse_int=_integer, parse_float=_real, parse_constant=NOT_FINITE.__getitem__, object_pairs_hook=_object
 )
 
 

@@ -7,6 +7,7 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
+from streamnative_serdes._schema import json_float
 from streamnative_serdes.connect.logical import logical_of
 from streamnative_serdes.connect.schema import Schema, Type
 from streamnative_serdes.connect.struct import Struct
@@ -32,9 +33,9 @@ def to_json(schema: Schema, value: Any, options: AvroOptions) -> Any:
         case Type.BYTES:
             return bytes(value).decode("latin-1")
         case Type.FLOAT32:
-            return _float_json(shortest(float(value)))
+            return json_float(shortest(float(value)))
         case Type.FLOAT64:
-            return _float_json(float(value))
+            return json_float(float(value))
         case Type.ARRAY:
             assert schema.value_schema is not None
             return [to_json(schema.value_schema, item, options) for item in value]
@@ -43,12 +44,6 @@ def to_json(schema: Schema, value: Any, options: AvroOptions) -> Any:
         case Type.STRUCT:
             return _struct_json(schema, value, options)
     return value
-
-
-def _float_json(value: float) -> Any:
-    if math.isfinite(value):
-        return value
-    return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
 
 
 def shortest(value: float) -> float:
