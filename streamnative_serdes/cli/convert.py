@@ -29,8 +29,8 @@ from streamnative_serdes.converters.stored import read_batches_one_by_one, read_
 from streamnative_serdes.errors import DecodeError, EncodeError, SerdesError
 
 from .failures import Command, FailureError, failure_of
-from .options import Connection, connected, optional_topic
-from .output import counted, say, show_json
+from .options import FILE, Connection, connected, optional_topic
+from .output import counted, say, show
 from .targets import Item, KafkaBatches, Lines, PulsarEntries, Target, Unchanged
 
 _IN_MEMORY: Final = 8 << 20  # bytes of the result for one item; a larger one goes to a temporary file
@@ -77,21 +77,14 @@ class EntryReaders:
             yield from self._held(self._batches)
 
     def _entry_reader(self, isolation: Isolation) -> EntryReader:
-        return EntryReader(
-            isolation=isolation,
-            max_batch_size=self.max_batch_size,
-            max_held=self.max_held,
-            max_chunked=self.max_held,
-            schema_header=self.schema_header,
-        )
+        return EntryReader(isolation=isolation, max_chunked=self.max_held, **self._limits)
 
     def _batch_reader(self, isolation: Isolation) -> KafkaEntryReader:
-        return KafkaEntryReader(
-            isolation=isolation,
-            max_batch_size=self.max_batch_size,
-            max_held=self.max_held,
-            schema_header=self.schema_header,
-        )
+        return KafkaEntryReader(isolation=isolation, **self._limits)
+
+    @property
+    def _limits(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("max_batch_size", "max_held", "schema_header")}
 
     def _held(self, reader: EntryReader | KafkaEntryReader) -> Iterator[str]:
         if self.isolation != "read_committed":
@@ -113,8 +106,6 @@ def _unfinished(reader: EntryReader) -> Iterator[str]:
 
 @dataclass(slots=True)
 class Conversion:
-    """Converts items, in order."""
-
     target: Target  # the format
     reading: EntryReaders  # how items are read
     out: BinaryIO  # gets the result
@@ -124,7 +115,6 @@ class Conversion:
     failures: int = field(default=0, init=False)
 
     def add(self, item: Item) -> None:
-        """Convert an item and write the result. Raises FailureError."""
         self.items += 1
         committed = self.reading.isolation == "read_committed"
         try:
@@ -144,7 +134,6 @@ class Conversion:
             shutil.copyfileobj(draft, self.out)
 
     def finish(self) -> None:
-        """End the result, and report on stderr the messages that were not written."""
         self.target.finish(self.out)
         if self.failed is not None:
             self.failed.finish()
@@ -153,24 +142,17 @@ class Conversion:
 
     def _keep(self, item: Item, error: SerdesError, *, possible: bool = True) -> None:
         if self.failed is None or not possible:
-            raise _failure(item, error, "--failed FILE keeps what cannot be read, and goes on" if possible else None)
+            failure = failure_of(error)
+            usual = "--failed FILE keeps what cannot be read, and goes on" if possible else None
+            hint = failure.parts.get("hint") or usual
+            raise failure.told(f"{item.place}: " if item.place else "", hint=hint) from error
         self.failed.write(item.stored)
         self.failures += 1
         say(f"{item.place or f'entry {self.items}'}: {error}", err=True)
 
 
-def _failure(item: Item, error: SerdesError, hint: str | None) -> FailureError:
-    failure = failure_of(error)
-    parts = failure.more()
-    where = f"{item.place}: " if item.place else ""
-    found = FailureError(f"{where}{failure}", failure.code, **{**parts, "hint": parts.get("hint") or hint})
-    found.__cause__ = error
-    return found
-
-
 _MIB: Final = 1 << 20
 _SIZE: Final = click.IntRange(1, 2**31 - 1)
-_NEW_FILE: Final = click.Path(dir_okay=False, path_type=Path)
 
 
 def _start(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[int, int]:
@@ -200,9 +182,7 @@ def _start(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     show_default=True,
     help="Files are dumps of entries; each is one entry; or each is Kafka's batches.",
 )
-@click.option(
-    "--output", "-o", type=_NEW_FILE, help="The file to write; it must not exist.  [default: standard output]"
-)
+@click.option("--output", "-o", type=FILE, help="The file to write; it must not exist.  [default: standard output]")
 @click.option(
     "--isolation",
     type=click.Choice(["read_uncommitted", "read_committed"]),
@@ -211,7 +191,7 @@ def _start(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     help="Whether records of open and aborted transactions of Kafka are left out.",
 )
 @click.option("--keep-header", is_flag=True, help="Leave the schema version header on the values.")
-@click.option("--failed", type=_NEW_FILE, help="Go on after entries that cannot be read, and write them to this dump.")
+@click.option("--failed", type=FILE, help="Go on after entries that cannot be read, and write them to this dump.")
 @click.option("--blanks", is_flag=True, help="Take blanks that the admin API shows in keys and properties for blanks.")
 @click.option(
     "--max-batch-size", type=_SIZE, default=64 * _MIB, show_default=True, help="Bytes of an entry or a batch."
@@ -262,7 +242,7 @@ def convert(
             if partition is None or item.stored.partition == partition:
                 conversion.add(item)
         conversion.finish()
-    _report(connection, conversion, output)
+    _report(conversion, output)
 
 
 def _target(name: str, topic: str | None, most: int, placed: bool) -> Target:
@@ -322,11 +302,10 @@ def _is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def _report(connection: Connection, conversion: Conversion, output: Path | None) -> None:
-    if output is not None and connection.json:
-        show_json({"file": str(output), "entries": conversion.items, "failed": conversion.failures})
-    elif output is not None:
-        say(f"{output}: {_entries(conversion.items - conversion.failures)} converted")
+def _report(conversion: Conversion, output: Path | None) -> None:
+    if output is not None:
+        tree = {"file": str(output), "entries": conversion.items, "failed": conversion.failures}
+        show(tree, f"{output}: {_entries(conversion.items - conversion.failures)} converted")
     if conversion.failures:
         raise FailureError(f"{conversion.failures} of {_entries(conversion.items)} cannot be read")
 

@@ -55,7 +55,6 @@ class Decoded:
     schema: int | str | None = None  # of the second registry: its id, or its GUID as text
 
     def members(self) -> dict[str, Any]:
-        """The members of a line."""
         named = {"header_version": self.header_version, "schema_id": self.schema}
         more = {name: number for name, number in named.items() if number is not None}
         return {"framing": self.framing, "version": self.version, **more, "value": self.value}

@@ -51,12 +51,12 @@ class FailureError(Exception):
         self.code, self.hint_first = code, False
         self.parts = {"message": message, **{name: part for name, part in parts.items() if part is not None}}
 
-    def more(self) -> dict[str, Any]:
-        """The parts besides the message."""
-        return {name: part for name, part in self.parts.items() if name != "message"}
+    def told(self, before: str = "", after: str = "", **parts: Any) -> FailureError:
+        """The same failure with more text, and other parts."""
+        rest = {name: part for name, part in {**self.parts, **parts}.items() if name != "message"}
+        return FailureError(f"{before}{self}{after}", self.code, **rest)
 
     def show(self, *, as_json: bool) -> None:
-        """Print the failure."""
         with suppress(OSError):  # there is no place left to tell it; the exit code does
             if as_json:
                 click.echo(json_text({"error": self.parts, "exit_code": self.code}), err=True)
@@ -87,8 +87,6 @@ def output_required(ctx: click.Context | None = None) -> Iterator[None]:
 
 
 class _Lines(logging.Handler):
-    """Writes log records as lines of JSON."""
-
     def emit(self, record: logging.LogRecord) -> None:
         say(record.getMessage(), err=True)
 
@@ -131,14 +129,8 @@ class Command(click.Command):
             if ctx.meta.get("json"):
                 _refuse(error)
             raise
-        except FailureError as failure:
-            _fail(ctx, failure, failure)
-        except (SerdesError, KafkaException) as error:
-            _fail(ctx, error, failure_of(error))
-        except RecursionError as error:
-            _fail(ctx, error, FailureError("the data is nested too deeply"))
-        except KeyboardInterrupt as error:
-            _fail(ctx, error, FailureError("interrupted", INTERRUPTED))
+        except (FailureError, SerdesError, KafkaException, RecursionError, KeyboardInterrupt) as error:
+            _fail(ctx, error)
 
 
 def _refuse(error: click.UsageError) -> NoReturn:
@@ -146,15 +138,22 @@ def _refuse(error: click.UsageError) -> NoReturn:
     raise click.exceptions.Exit(USAGE)
 
 
-def _fail(ctx: click.Context, error: BaseException, failure: FailureError) -> NoReturn:
+def _fail(ctx: click.Context, error: BaseException) -> NoReturn:
     if ctx.meta.get("debug"):
         traceback.print_exception(error, file=sys.stderr)
+    failure = failure_of(error)
     failure.show(as_json=bool(ctx.meta.get("json")))
     ctx.exit(failure.code)
 
 
-def failure_of(error: SerdesError | KafkaException) -> FailureError:
+def failure_of(error: BaseException) -> FailureError:
     """The failure for an error; one of the registry, or of Kafka's client, is a server's refusal."""
+    if isinstance(error, FailureError):
+        return error
+    if isinstance(error, RecursionError):
+        return FailureError("the data is nested too deeply")
+    if isinstance(error, KeyboardInterrupt):
+        return FailureError("interrupted", INTERRUPTED)
     if not isinstance(error, SerdesError):
         fault = error.args[0] if error.args else error
         text = fault.str() if hasattr(fault, "str") else str(fault)

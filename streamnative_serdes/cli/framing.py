@@ -118,7 +118,6 @@ class TypedFramer:
         """There is nothing to close."""
 
     def frame(self, line: Line) -> tuple[bytes | None, bytes | None]:
-        """As :meth:`Framer.frame`."""
         try:
             return line.key, None if line.value is None else self._json.read(line.value)
         except EncodeError as error:

@@ -119,7 +119,6 @@ class Outbox:
 
     @property
     def delivered(self) -> Counter[int]:
-        """The number of messages confirmed, by partition."""
         return Counter({partition: count for (_, partition), count in self._sender.counts.items()})
 
     def require_topic(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -12,18 +12,17 @@ from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.schema_registry import SchemaRegistryClient, TopicName
 from streamnative_serdes.schema_registry.backups import Restoration, Saved, name_for, read, take, write
 
-from .failures import INTERRUPTED, Command, FailureError, failure_of
-from .options import Connection, connected, optional_topic, topic_name, topic_names
-from .output import counted, say, show_json
+from .failures import Command, FailureError, failure_of
+from .options import FILE, GIVEN_FILE, Connection, connected, optional_topic, topic_name, topic_names
+from .output import as_json, counted, say, show
 
-_FILE: Final = click.Path(dir_okay=False, path_type=Path)
 _DRY_RUN: Final = click.option("--dry-run", is_flag=True, help="Only say what would happen.")
 
 
 @click.command(cls=Command)
 @click.argument("topics", nargs=-1, callback=topic_names)
 @click.option("--namespace", metavar="TENANT/NAMESPACE", help="All topics of this namespace as well.")
-@click.option("--output", "-o", type=_FILE, required=True, help="The file to write; it must not exist.")
+@click.option("--output", "-o", type=FILE, required=True, help="The file to write; it must not exist.")
 @_DRY_RUN
 @connected
 def backup(connection: Connection, topics: tuple[str, ...], namespace: str | None, output: Path, dry_run: bool) -> None:
@@ -36,12 +35,12 @@ def backup(connection: Connection, topics: tuple[str, ...], namespace: str | Non
         saved = take(client, names.values())
     if not dry_run:
         write(output, connection.url, saved)
-    _tell(connection, saved)
+    _tell(saved)
     numbers = [{"topic": str(one.topic), "versions": [info.version for info in one.schemas]} for one in saved]
     empty = len(names) - len(saved)
     without = f"; {counted(empty, 'topic')} without schemas" if empty else ""
     tree = {"file": str(output), "topics": numbers, "dry_run": dry_run}
-    _done(connection, tree, f"{'would be saved' if dry_run else 'saved'} in {output}{without}")
+    show(tree, f"{'would be saved' if dry_run else 'saved'} in {output}{without}")
 
 
 @click.command(cls=Command)
@@ -49,7 +48,7 @@ def backup(connection: Connection, topics: tuple[str, ...], namespace: str | Non
 @click.option(
     "--force", is_flag=True, help="Let the next schema be version 0. Messages that remain may then be misread."
 )
-@click.option("--backup", "path", type=_FILE, help="The file for the backup.  [default: a new one in this folder]")
+@click.option("--backup", "path", type=FILE, help="The file for the backup.  [default: a new one in this folder]")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @_DRY_RUN
 @connected
@@ -62,7 +61,7 @@ def delete(connection: Connection, topic: str, force: bool, path: Path | None, y
     path = path or name_for(name)
     with connection.client() as client:
         saved = take(client, [name])
-        _tell(connection, saved)
+        _tell(saved)
         if not dry_run and not yes and (saved or force):
             click.confirm(f"Delete all schemas of {name}?", abort=True, err=True)
         if not dry_run:
@@ -71,7 +70,7 @@ def delete(connection: Connection, topic: str, force: bool, path: Path | None, y
     count = len(saved[0].schemas) if saved else 0
     tree = {"topic": str(name), "deleted": count, "backup": str(path) if saved else None, "dry_run": dry_run}
     done = f"{'would be ' if dry_run else ''}deleted, backup in {path}" if saved else "the topic has no schemas"
-    _done(connection, tree, f"{name}: {done}")
+    show(tree, f"{name}: {done}")
 
 
 def _delete(
@@ -92,7 +91,7 @@ def _delete(
 
 
 @click.command(cls=Command)
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=GIVEN_FILE)
 @click.option("--topic", callback=optional_topic, help="Restore to this topic.")
 @click.option("--other-registry", is_flag=True, help="Accept a backup of another registry.")
 @_DRY_RUN
@@ -112,19 +111,15 @@ def restore(connection: Connection, file: Path, topic: str | None, other_registr
         if not dry_run:
             _restore_all(works)
     done = "would be restored" if dry_run else "restored"
-    if connection.json:
-        topics = [
-            {"topic": str(work.topic), "versions": [info.version for info in work.schemas], "restored": count}
-            for work, count in zip(works, missing, strict=True)
-        ]
-        show_json({"topics": topics, "dry_run": dry_run})
-        return
+    topics, lines = [], []
     for work, one, count in zip(works, saved, missing, strict=True):
-        say(f"{work.topic}: {one.numbers}, {count} of {len(work.schemas)} {done}")
+        numbers = [info.version for info in work.schemas]
+        topics.append({"topic": str(work.topic), "versions": numbers, "restored": count})
+        lines.append(f"{work.topic}: {one.numbers}, {count} of {len(numbers)} {done}")
+    show({"topics": topics, "dry_run": dry_run}, *lines)
 
 
 def _restore_all(works: Sequence[Restoration]) -> None:
-    """Restore all topics or none. Raises FailureError if a topic cannot be restored."""
     begun: list[Restoration] = []
     try:
         for work in works:
@@ -133,14 +128,11 @@ def _restore_all(works: Sequence[Restoration]) -> None:
     except (SerdesError, KeyboardInterrupt) as error:
         say("undoing what was restored so far", err=True)
         left = _undo_all(begun)
-        failure = (
-            FailureError("interrupted", INTERRUPTED) if isinstance(error, KeyboardInterrupt) else failure_of(error)
-        )
+        failure = failure_of(error)
         outcome = f"not all could be undone: {'; '.join(left)}" if left else "nothing was changed"
         again = "then run the same command again: it continues where a topic has only schemas of the backup"
         hints = [hint for hint in (failure.parts.get("hint"), again if left else None) if hint]
-        parts = {**failure.more(), "hint": "; ".join(hints) or None, "changed": bool(left)}
-        raise FailureError(f"{failure}; {outcome}", failure.code, **parts) from error
+        raise failure.told(after=f"; {outcome}", hint="; ".join(hints) or None, changed=bool(left)) from error
 
 
 def _undo_all(begun: Sequence[Restoration]) -> list[str]:
@@ -154,14 +146,7 @@ def _undo_all(begun: Sequence[Restoration]) -> list[str]:
     return left
 
 
-def _tell(connection: Connection, saved: Sequence[Saved]) -> None:
+def _tell(saved: Sequence[Saved]) -> None:
     """Print the topics and versions that a command is about, for people."""
-    for one in () if connection.json else saved:
+    for one in () if as_json() else saved:
         say(f"{one.topic}: {one.numbers} ({', '.join(sorted({info.type for info in one.schemas}))})")
-
-
-def _done(connection: Connection, tree: dict[str, Any], text: str) -> None:
-    if connection.json:
-        show_json(tree)
-    else:
-        say(text)

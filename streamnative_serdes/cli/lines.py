@@ -23,7 +23,7 @@ from confluent_kafka import Message
 from streamnative_serdes.errors import EncodeError
 from streamnative_serdes.key_value import INLINE
 
-from .logical_text import read_moment, show_moment
+from .avro_json import read_moment, show_moment
 
 _BASE64: Final = "base64"
 # Members of decode's lines for the place of a message; they do not matter for writing the message again.
@@ -36,7 +36,6 @@ _MOST_TIME: Final = 2**63 - 1
 
 
 def place_of(message: Message) -> dict[str, Any]:
-    """The members of a line for a message's place, timestamp, key and headers."""
     kind, millis = message.timestamp()
     headers: Any = (
         message.headers() or []

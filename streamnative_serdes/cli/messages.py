@@ -17,18 +17,17 @@ from streamnative_serdes._schema import load
 from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError, SchemaNotFoundError, SerdesError
 
 from .decoding import NO_KEY, MessageDecoder, apparent
-from .failures import INTERRUPTED, Command, FailureError, failure_of
+from .failures import Command, FailureError, failure_of
 from .framing import AnyFramer, framer_of
 from .kafka import Outbox, Start, consumed
 from .lines import Line, parse_line, place_of
-from .options import Connection, connected, topic_name
-from .output import counted, say, show_json
+from .options import GIVEN_FILE, Connection, connected, topic_name
+from .output import counted, say, show, show_json
 
 # Messages as they come: the members of their lines that say where they are, their values, keys and headers.
 _Incoming: TypeAlias = Generator[tuple[dict[str, Any], bytes | None, Any, Any], None, None]
 # What is wrong with one message. All else, such as a registry that is away, would fail for the next one too.
 _ITS_OWN_FAULT: Final = (DecodeError, SchemaError, SchemaNotFoundError)
-_SCHEMA_FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 def _start(_context: click.Context, _parameter: click.Parameter, value: str) -> Start:
@@ -64,7 +63,7 @@ def _start(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     show_default=True,
     help="raw: the file is one message; otherwise each of its lines is one.",
 )
-@click.option("--schema", type=_SCHEMA_FILE, help="The reader's schema (.avsc): show all messages as this schema.")
+@click.option("--schema", type=GIVEN_FILE, help="The reader's schema (.avsc): show all messages as this schema.")
 @click.option("--schema-version", "version", type=click.IntRange(0), help="Version of messages without a header.")
 @click.option("--values", is_flag=True, help="Show values only.")
 @click.option("--pretty", is_flag=True, help="Lay out each message over several lines, for people.")
@@ -160,7 +159,7 @@ class _View:
 @click.command(cls=Command)
 @click.argument("topic", callback=topic_name)
 @click.argument("file", type=click.File("rb"), default="-")
-@click.option("--schema", type=_SCHEMA_FILE, help="Write with this schema (.avsc), and register it.")
+@click.option("--schema", type=GIVEN_FILE, help="Write with this schema (.avsc), and register it.")
 @click.option("--schema-version", "version", type=click.IntRange(0), help="Write with this version of the topic.")
 @click.option("--values", is_flag=True, help="Each line is a value alone.")
 @click.option("--any-partition", is_flag=True, help="Ignore the lines' partitions: the keys choose them.")
@@ -192,13 +191,10 @@ def produce(
     with closing(framer):
         count = _send_all(file, framer, outbox, values=values, any_partition=any_partition)
     partitions = {} if outbox is None else dict(sorted(outbox.delivered.items()))
-    if connection.json:
-        tree = {"topic": topic, "version": framer.version, "messages": count, "partitions": partitions}
-        show_json({**tree, "dry_run": dry_run})
-    elif dry_run:
-        say(f"{topic}: would send {counted(count, 'message')}")
-    else:
-        say(f"{topic}: {counted(count, 'message')} sent, schema version {framer.version}")
+    tree = {"topic": topic, "version": framer.version, "messages": count, "partitions": partitions, "dry_run": dry_run}
+    sent = counted(count, "message")
+    done = f"would send {sent}" if dry_run else f"{sent} sent, schema version {framer.version}"
+    show(tree, f"{topic}: {done}")
 
 
 def _send_all(file: IO[bytes], framer: AnyFramer, outbox: Outbox | None, *, values: bool, any_partition: bool) -> int:
@@ -215,8 +211,7 @@ def _send_all(file: IO[bytes], framer: AnyFramer, outbox: Outbox | None, *, valu
         if outbox is not None:
             outbox.finish()
     except (FailureError, KeyboardInterrupt) as error:
-        failure = FailureError("interrupted", INTERRUPTED) if isinstance(error, KeyboardInterrupt) else error
-        raise FailureError(f"{failure}; {_sent(outbox)}", failure.code, **failure.more()) from error
+        raise failure_of(error).told(after=f"; {_sent(outbox)}") from error
     return count
 
 
@@ -226,8 +221,7 @@ def _framed(number: int, text: bytes, framer: AnyFramer, values: bool) -> tuple[
         key, message = framer.frame(line)
         return replace(line, key=key), message
     except EncodeError as error:
-        failure = failure_of(error)
-        raise FailureError(f"line {number}: {failure}", **failure.more()) from error
+        raise failure_of(error).told(f"line {number}: ") from error
     except RecursionError:
         raise FailureError(f"line {number}: the value is nested too deeply") from None
 

@@ -22,8 +22,8 @@ import re
 import stat
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, Final, Literal, ParamSpec, TypeAlias, TypeVar
@@ -37,14 +37,14 @@ from streamnative_serdes.schema_registry import SchemaRegistryClient, TopicName
 
 from .output import say
 
-Side: TypeAlias = Literal["source", "target"]
+SideName: TypeAlias = Literal["source", "target"]
 
 OPTIONS: Final = {
     option.key: option
     for option in (*_config.SERIALIZER_OPTIONS, *_config.DESERIALIZER_OPTIONS, *_config.REGISTRY_OPTIONS)
 }
 _TABLES: Final = ("kafka", "registry")
-_SIDES: Final[tuple[Side, ...]] = ("source", "target")
+SIDES: Final[tuple[SideName, ...]] = ("source", "target")
 _SECTIONS: Final = ("registry", "kafka", "source.registry", "source.kafka", "target.registry", "target.kafka")
 # Options of ours are marked as secret where they are; addresses are marked too, since they may contain a password.
 _ADDRESSES: Final = re.compile(r"(^|\.)(url|proxy)$")
@@ -71,8 +71,7 @@ class Settings:
         (self.kafka if option is None or option.shared else self.registry)[key] = value
 
 
-def load(path: Path, side: Side = "target") -> Settings:
-    """Read a configuration file. Raises ConfigError."""
+def load(path: Path, side: SideName = "target") -> Settings:
     try:
         tree = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -97,12 +96,12 @@ def load(path: Path, side: Side = "target") -> Settings:
 
 
 def _refuse_unknown(tree: Mapping[str, Any], path: Path) -> None:
-    sides = {side: tree[side] for side in _SIDES if isinstance(tree.get(side), dict)}
-    for where, table, known in (("", tree, (*_TABLES, *_SIDES)), *((f"{s}.", t, _TABLES) for s, t in sides.items())):
+    sides = {side: tree[side] for side in SIDES if isinstance(tree.get(side), dict)}
+    for where, table, known in (("", tree, (*_TABLES, *SIDES)), *((f"{s}.", t, _TABLES) for s, t in sides.items())):
         for name, inner in table.items():
             if name not in known or not isinstance(inner, dict):
                 tables = f"its tables are {', '.join(f'[{table}]' for table in _SECTIONS)}"
-                near = did_you_mean(f"{where}{name}", (*_SECTIONS, *_SIDES)) if name not in known else None
+                near = did_you_mean(f"{where}{name}", (*_SECTIONS, *SIDES)) if name not in known else None
                 raise ConfigError(
                     f"{path}: {where}{name} is not a table of this file", hint=f"{near}; {tables}" if near else tables
                 )
@@ -123,7 +122,7 @@ def _refuse_misplaced(where: str, section: str, key: str) -> None:
         raise ConfigError(f"{where} has no option {key}", hint=f"it is one of the registry: move it to [{registry}]")
 
 
-def _table(tree: Mapping[str, Any], side: Side, name: str, path: Path) -> tuple[str, Mapping[str, Any]]:
+def _table(tree: Mapping[str, Any], side: SideName, name: str, path: Path) -> tuple[str, Mapping[str, Any]]:
     """The name of this side's table in the file, and the table."""
     own, plain = tree.get(side, {}).get(name), tree.get(name)
     if tree.get("target", {}).get(name) is not None and plain is not None:
@@ -154,7 +153,6 @@ def _value(key: str, value: Any, folder: Path) -> Any:
 
 
 def read_secret(key: str, kind: str, where: str, *, folder: Path = Path()) -> str:
-    """The value of ``key`` from the environment variable (``env``) or the file (``file``) called ``where``."""
     if kind == "env":
         text, place = os.environ.get(where, ""), f"the environment variable {where}"
     else:
@@ -202,24 +200,23 @@ _R = TypeVar("_R")
 
 _ENVIRONMENT: Final = "STREAMNATIVE_SERDES_"
 _URL, _BROKER = "schema.registry.url", "bootstrap.servers"
+FILE: Final = click.Path(dir_okay=False, path_type=Path)
+GIVEN_FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """The options of a command's servers, and the output format that its user wants."""
+    """The options of a command's servers."""
 
     registry: dict[str, Any]  # options for SerDes and registry clients, not yet checked
     kafka: dict[str, Any]  # options for Kafka clients, not yet checked
-    json: bool = False  # output is for programs
-    side: Side | None = None  # of a migration; None where there is one side
+    side: SideName | None = None  # of a migration; None where there is one side
 
     def missing(self, what: str, flag: str, key: str) -> ConfigError:
-        """The error for a missing address."""
         table = "registry" if key == _URL else "kafka"
-        option, section = (
-            (f"--{self.side}-{flag}", f"{self.side}.{table}") if self.side is not None else (f"--{flag}", table)
-        )
-        return ConfigError(f"{what} is missing", hint=f"give {option}, or {key} in [{section}] of --config")
+        option, section = ("", "") if self.side is None else (f"{self.side}-", f"{self.side}.")
+        hint = f"give --{option}{flag}, or {key} in [{section}{table}] of --config"
+        return ConfigError(f"{what} is missing", hint=hint)
 
     @property
     def url(self) -> str:
@@ -237,18 +234,11 @@ class Connection:
             given |= {key: self.kafka[key] for key in ("sasl.username", "sasl.password") if key in self.kafka}
         return {key: value for key, value in {**given, **more}.items() if key in known}
 
-    @contextmanager
-    def client(self) -> Iterator[SchemaRegistryClient]:
-        """A client of the registry. Raises ConfigError if its options are not valid."""
+    def client(self) -> AbstractContextManager[SchemaRegistryClient]:
         options = self.options_of(_config.REGISTRY_OPTIONS)
-        client = SchemaRegistryClient(_config.parse(_config.REGISTRY_OPTIONS, options, strict=True))
-        try:
-            yield client
-        finally:
-            client.close()
+        return closing(SchemaRegistryClient(_config.parse(_config.REGISTRY_OPTIONS, options, strict=True)))
 
     def full_name(self, topic: str) -> TopicName:
-        """The topic with its tenant and namespace. Raises ConfigError."""
         place = (str(self.registry.get(key, OPTIONS[key].default)) for key in ("pulsar.tenant", "pulsar.namespace"))
         return TopicName.parse(topic, *place)
 
@@ -274,16 +264,66 @@ def optional_topic(context: click.Context, parameter: click.Parameter, value: st
 
 
 def topic_names(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """As :func:`topic_name`, for several names."""
     return tuple(topic_name(context, parameter, value) for value in values)
 
 
 def pairs(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """Split each ``KEY=VALUE``."""
     found = [(key.strip(), equals, text) for key, equals, text in (value.partition("=") for value in values)]
     if not all(key and equals for key, equals, _ in found):
         raise click.BadParameter("expected KEY=VALUE")  # what was given may be a secret
     return tuple((key, text) for key, _, text in found)
+
+
+def pairs_option(*names: str, **more: Any) -> Callable[..., Any]:
+    """An option KEY=VALUE that can be repeated."""
+    return click.option(*names, **{"multiple": True, "metavar": "KEY=VALUE", "callback": pairs, **more})
+
+
+def with_options(run: Callable[..., _R], options: Iterable[Callable[..., Any]]) -> Callable[..., _R]:
+    """``run`` with these arguments and options, in their order in --help."""
+    for option in reversed([*options]):
+        run = option(run)
+    return run
+
+
+def config_option(text: str) -> Callable[..., Any]:
+    return click.option("--config", envvar=f"{_ENVIRONMENT}CONFIG", type=GIVEN_FILE, help=text)
+
+
+def set_options(side: str, text: str) -> tuple[Callable[..., Any], ...]:
+    """The options --set, with its help, and --secret; their keys begin with ``side``."""
+    secret = f"{side}KEY=env:VARIABLE|{side}KEY=file:PATH"
+    return (
+        pairs_option("--set", "options", metavar=f"{side}KEY=VALUE", help=text),
+        pairs_option(
+            "--secret",
+            "secrets",
+            metavar=secret,
+            help="An option whose value is in an environment variable or a file.",
+        ),
+    )
+
+
+REPORTING: Final = (
+    click.option("--json", is_flag=True, help="Output and errors as JSON, for programs."),
+    click.option("--debug", is_flag=True, help="Show the traceback of an error."),
+)
+_SHARED: Final = (
+    config_option("TOML file with tables [registry] and [kafka]; option names as in Python."),
+    click.option(
+        "--registry", metavar="URL", envvar=f"{_ENVIRONMENT}REGISTRY", help="Pulsar's HTTP address, host and port."
+    ),
+    click.option(
+        "--bootstrap", metavar="HOST:PORT", envvar=f"{_ENVIRONMENT}BOOTSTRAP", help="Address of the Kafka broker."
+    ),
+    *set_options("", "An option of the registry or of Kafka's client."),
+    *REPORTING,
+)
+
+
+def note_reporting(given: dict[str, Any]) -> None:
+    """Take the options for reporting out of ``given``, and note them for output and failures."""
+    click.get_current_context().meta.update({name: given.pop(name) for name in ("json", "debug")})
 
 
 def connected(command: Callable[Concatenate[Connection, _P], _R]) -> Callable[..., _R]:
@@ -291,16 +331,11 @@ def connected(command: Callable[Concatenate[Connection, _P], _R]) -> Callable[..
 
     @wraps(command)
     def run(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        context = click.get_current_context()
-        context.meta["json"], context.meta["debug"] = kwargs.pop("json"), kwargs.pop("debug")
-        names = ("config", "registry", "bootstrap", "options", "secrets")
-        given: dict[str, Any] = {name: kwargs.pop(name) for name in names}
-        connection = connection_of(**given)
-        return command(replace(connection, json=bool(context.meta["json"])), *args, **kwargs)
+        note_reporting(kwargs)
+        given: Any = {name: kwargs.pop(name) for name in ("config", "registry", "bootstrap", "options", "secrets")}
+        return command(connection_of(**given), *args, **kwargs)
 
-    for option in reversed(_SHARED):
-        run = option(run)
-    return run
+    return with_options(run, _SHARED)
 
 
 def connection_of(
@@ -309,7 +344,7 @@ def connection_of(
     bootstrap: str | None,
     options: tuple[tuple[str, str], ...],
     secrets: tuple[tuple[str, str], ...],
-    side: Side | None = None,
+    side: SideName | None = None,
 ) -> Connection:
     """Combine the configuration file with the options of the command line, which take precedence."""
     given = [*options, *((key, value) for key, value in ((_URL, registry), (_BROKER, bootstrap)) if value)]
@@ -325,37 +360,3 @@ def connection_of(
             raise ConfigError(f"--secret {key}: expected env:VARIABLE or file:PATH")
         settings.set(key, read_secret(key, kind, where))
     return Connection(settings.registry, settings.kafka, side=side)
-
-
-_SHARED: Final = (
-    click.option(
-        "--config",
-        envvar=f"{_ENVIRONMENT}CONFIG",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="TOML file with tables [registry] and [kafka]; option names as in Python.",
-    ),
-    click.option(
-        "--registry", metavar="URL", envvar=f"{_ENVIRONMENT}REGISTRY", help="Pulsar's HTTP address, host and port."
-    ),
-    click.option(
-        "--bootstrap", metavar="HOST:PORT", envvar=f"{_ENVIRONMENT}BOOTSTRAP", help="Address of the Kafka broker."
-    ),
-    click.option(
-        "--set",
-        "options",
-        multiple=True,
-        metavar="KEY=VALUE",
-        callback=pairs,
-        help="An option of the registry or of Kafka's client.",
-    ),
-    click.option(
-        "--secret",
-        "secrets",
-        multiple=True,
-        metavar="KEY=env:VARIABLE|KEY=file:PATH",
-        callback=pairs,
-        help="An option whose value is in an environment variable or a file.",
-    ),
-    click.option("--json", is_flag=True, help="Output and errors as JSON, for programs."),
-    click.option("--debug", is_flag=True, help="Show the traceback of an error."),
-)

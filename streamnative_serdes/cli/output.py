@@ -53,13 +53,26 @@ def _escape(char: str, short: str) -> str:
     return "".join(f"\\u{unit:04x}" for unit in (0xD800 + (code - 0x10000 >> 10), 0xDC00 + (code & 0x3FF)))
 
 
+def as_json() -> bool:
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get("json"))
+
+
+def show(tree: Any, *lines: str) -> None:
+    """Print ``tree`` for programs, and ``lines`` for people."""
+    if as_json():
+        show_json(tree)
+    else:
+        for line in lines:
+            say(line)
+
+
 def say(text: str = "", *, err: bool = False) -> None:
     """Print lines for people; control characters in them are shown as escapes.
 
     With ``--json``, text for standard error becomes an object in a line of its own.
     """
-    context = click.get_current_context(silent=True)
-    if err and context is not None and context.meta.get("json"):
+    if err and as_json():
         click.echo(json_text({"message": text}), err=True)
         return
     click.echo(_encodable(visible(text, lines=True), sys.stderr if err else sys.stdout), err=err)
@@ -95,7 +108,6 @@ def show_schema(text: str) -> None:
 
 
 def show_table(headers: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
-    """Print a table: fitted to a terminal, otherwise with whole cells."""
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for header in headers:
         table.add_column(header, overflow="fold")
@@ -122,6 +134,5 @@ def _is_unicode(stream: TextIO) -> bool:
 
 
 def _encodable(text: str, stream: TextIO) -> str:
-    """``text`` with escapes for characters that the encoding of ``stream`` does not have."""
     encoding = stream.encoding or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)

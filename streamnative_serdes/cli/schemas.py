@@ -22,15 +22,15 @@ from streamnative_serdes.schema_registry.backups import as_tree
 
 from .failures import CHECK_FAILED, Command, FailureError
 from .keeping import backup, delete, restore
-from .options import Connection, connected, pairs, topic_name
-from .output import json_text, say, show_json, show_raw, show_schema, show_table, visible
+from .options import Connection, connected, pairs_option, topic_name
+from .output import as_json, json_text, say, show, show_json, show_raw, show_schema, show_table, visible
 
 _COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
 _LATEST: Final = "latest"
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class _Compared:
     """One of the two schemas; ``schema`` is None if not Avro, ``kind`` is None for a file."""
 
     name: str
@@ -38,7 +38,7 @@ class _Side:
     schema: Schema | None
     kind: str | None = None
 
-    def same_as(self, other: _Side) -> bool:
+    def same_as(self, other: _Compared) -> bool:
         """Whether Pulsar treats both as the same schema, as far as known here."""
         if None not in (self.kind, other.kind) and self.kind != other.kind:
             return False
@@ -47,7 +47,6 @@ class _Side:
         return self.schema.same_as(other.schema)
 
     def lines(self) -> list[str]:
-        """The text, laid out if it is JSON."""
         try:
             return json_text(json.loads(self.text), indent=2).split("\n")
         except (ValueError, RecursionError):
@@ -72,7 +71,7 @@ def diff(connection: Connection, topic: str, old: str | None, new: str, exit_cod
     lines = list(difflib.unified_diff(one.lines(), other.lines(), one.name, other.name, lineterm=""))
     same = one.same_as(other)
     reads = {"new_reads_old": _reads(one, other), "old_reads_new": _reads(other, one)}
-    if connection.json:
+    if as_json():
         show_json({"topic": topic, "same": same, **reads, "diff": lines})
     else:
         for line in lines:
@@ -82,32 +81,32 @@ def diff(connection: Connection, topic: str, old: str | None, new: str, exit_cod
         click.get_current_context().exit(CHECK_FAILED)
 
 
-def _chosen(there: Sequence[SchemaInfo], topic: str, which: str) -> _Side:
+def _chosen(there: Sequence[SchemaInfo], topic: str, which: str) -> _Compared:
     """A version, or the schema in a file. Raises SchemaNotFoundError or SchemaError."""
     if which == _LATEST and there:
-        return _side(there[-1])
+        return _version(there[-1])
     if which.isdecimal() or which == _LATEST:
         for info in there:
             if str(info.version) == which:
-                return _side(info)
+                return _version(info)
         numbers = ", ".join(str(info.version) for info in there) or "none"
         raise SchemaNotFoundError(f"the topic has no schema {which}; its versions: {numbers}", topic=topic)
     try:
         text = Path(which).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise SchemaError(f"{which} is neither a version nor a file that can be read: {error}") from None
-    return _Side(which, text, _parsed(text))
+    return _Compared(which, text, _parsed(text))
 
 
-def _before_latest(there: Sequence[SchemaInfo], topic: str) -> _Side:
+def _before_latest(there: Sequence[SchemaInfo], topic: str) -> _Compared:
     if len(there) < 2:
         raise SchemaNotFoundError(f"expected two versions to compare, the topic has {len(there)}", topic=topic)
-    return _side(there[-2])
+    return _version(there[-2])
 
 
-def _side(info: SchemaInfo) -> _Side:
+def _version(info: SchemaInfo) -> _Compared:
     schema = _parsed(info.text) if info.type in ("AVRO", "JSON") else None
-    return _Side(f"version {info.version}", info.text, schema, info.type)
+    return _Compared(f"version {info.version}", info.text, schema, info.type)
 
 
 def _parsed(text: str) -> Schema | None:
@@ -117,7 +116,7 @@ def _parsed(text: str) -> Schema | None:
         return None
 
 
-def _reads(writer: _Side, reader: _Side) -> bool | None:
+def _reads(writer: _Compared, reader: _Compared) -> bool | None:
     """Whether the reader can read all data of the writer, by the rules of Java's Avro; None if one is not Avro."""
     if writer.schema is None or reader.schema is None:
         return None
@@ -165,7 +164,7 @@ def get(connection: Connection, topic: str, number: int | None, every: bool, raw
             found = client.all_versions(topic)
         else:
             found = [client.latest(topic) if number is None else client.by_version(topic, number)]
-    if connection.json:
+    if as_json():
         trees = [{"topic": topic, **as_tree(info)} for info in found]
         show_json(trees if every else trees[0])
         return
@@ -193,18 +192,13 @@ def list_(connection: Connection, namespace: str) -> None:
     """List the topics of TENANT/NAMESPACE with the latest schema of each."""
     with connection.client() as client:
         rows = [_listed(client, name) for name in client.topics(namespace)]
-    if connection.json:
+    if as_json():
         show_json({"namespace": namespace, "topics": rows, "not_seen": _NOT_SEEN})
         return
     show_table(
         ("TOPIC", "TYPE", "LATEST", "REGISTERED"),
         [
-            (
-                row["topic"],
-                row.get("type", "-"),
-                str(row.get("version", "-")),
-                row.get("registered", row.get("note", "")),
-            )
+            (row["topic"], row.get("type", "-"), str(row.get("version", "-")), row.get("registered") or row["note"])
             for row in rows
         ],
     )
@@ -223,9 +217,7 @@ def _listed(client: SchemaRegistryClient, name: TopicName) -> dict[str, Any]:
 
 _FILE: Final = click.argument("file", type=click.File("rb"))
 _TYPE: Final = click.option("--type", "kind", default="AVRO", show_default=True, help="Pulsar's schema type.")
-_PROPERTY: Final = click.option(
-    "--property", "properties", multiple=True, metavar="KEY=VALUE", callback=pairs, help="A property of the schema."
-)
+_PROPERTY: Final = pairs_option("--property", "properties", help="A property of the schema.")
 
 
 @schemas.command(cls=Command)
@@ -245,29 +237,21 @@ def register(
 ) -> None:
     """Register the schema in FILE (- for standard input) for TOPIC, and show its version."""
     text, fault = _checked_text(file, kind, dict(properties))
+    schema: Any = {"type": kind, "properties": dict(properties)}
     with connection.client() as client:
-        there = client.all_versions(topic)
-        known = _version_of(text, kind, there)
-        if known is None and fault is not None:
-            raise fault
+        there, known = _found(client, topic, text, kind, fault)
         if dry_run and known is None:
-            _refuse_incompatible(client.compatibility(topic, text, type=kind, properties=dict(properties)), topic)
+            _refuse_incompatible(client.compatibility(topic, text, **schema), topic)
         if not dry_run:
-            number = (
-                known if known is not None else client.register(topic, text, type=kind, properties=dict(properties))
-            )
+            number = client.register(topic, text, **schema) if known is None else known
             # Pulsar decides which schemas are the same: a new one has a number that was not there.
             known = number if number in {info.version for info in there} else None
     version = known if dry_run else number
-    if connection.json:
-        show_json({"topic": topic, "version": version, "new": known is None, "dry_run": dry_run})
-    elif dry_run:
-        say(
-            f"{topic}: "
-            + ("the schema would be registered" if known is None else f"registered already, version {known}")
-        )
+    if not dry_run:
+        done = f"version {version}, {'new' if known is None else 'registered before'}"
     else:
-        say(f"{topic}: version {version}, " + ("new" if known is None else "registered before"))
+        done = "the schema would be registered" if known is None else f"registered already, version {known}"
+    show({"topic": topic, "version": version, "new": known is None, "dry_run": dry_run}, f"{topic}: {done}")
 
 
 @schemas.command(cls=Command)
@@ -291,26 +275,23 @@ def check(
 ) -> None:
     """Check whether TOPIC would accept the schema in FILE (- for standard input). Changes nothing."""
     text, fault = _checked_text(file, kind, dict(properties))
+    schema: Any = {"type": kind, "properties": dict(properties)}
     with connection.client() as client:
-        there = client.all_versions(topic)
-        known = _version_of(text, kind, there)
-        if known is None and fault is not None:
-            raise fault
+        there, known = _found(client, topic, text, kind, fault)
         if known is not None:
             verdict = Compatibility(True)
         elif strategy is not None:
             verdict = Rehearsal(strategy, there).check(text, kind, dict(properties))
         else:
-            verdict = client.compatibility(topic, text, type=kind, properties=dict(properties))
-    if connection.json:
-        about = {"strategy": verdict.strategy, "reason": verdict.reason, "version": known}
-        show_json({"topic": topic, "compatible": verdict.compatible, **about})
-        if not verdict.compatible:
-            click.get_current_context().exit(CHECK_FAILED)
-        return
-    _refuse_incompatible(verdict, topic)
+            verdict = client.compatibility(topic, text, **schema)
+    if not as_json():
+        _refuse_incompatible(verdict, topic)
     by = f" by {verdict.strategy}" if verdict.strategy else ""
-    say(f"{topic}: " + (f"compatible{by}" if known is None else f"registered already, version {known}"))
+    about = {"strategy": verdict.strategy, "reason": verdict.reason, "version": known}
+    done = f"compatible{by}" if known is None else f"registered already, version {known}"
+    show({"topic": topic, "compatible": verdict.compatible, **about}, f"{topic}: {done}")
+    if not verdict.compatible:
+        click.get_current_context().exit(CHECK_FAILED)
 
 
 def _refuse_incompatible(verdict: Compatibility, topic: str) -> None:
@@ -319,19 +300,21 @@ def _refuse_incompatible(verdict: Compatibility, topic: str) -> None:
         raise FailureError(f"topic {topic}: incompatible: {reason}", topic=topic, reason=verdict.reason)
 
 
-def _version_of(text: str, kind: str, there: Sequence[SchemaInfo]) -> int | None:
-    """The version of this schema, if the topic has it."""
+def _found(
+    client: SchemaRegistryClient, topic: str, text: str, kind: str, fault: SchemaError | None
+) -> tuple[Sequence[SchemaInfo], int | None]:
+    """The topic's schemas, and the version of this one. Raises ``fault``, if there is one, unless the topic has it."""
+    there = client.all_versions(topic)
     for info in there:
-        if info.type == kind and (info.text == text or (kind == "AVRO" and _same(info.text, text))):
-            return info.version
-    return None
+        if info.type == kind and (info.text == text or (kind == "AVRO" and _same(_parsed(info.text), _parsed(text)))):
+            return there, info.version
+    if fault is not None:
+        raise fault
+    return there, None
 
 
-def _same(one: str, other: str) -> bool:
-    try:
-        return parse(one, strict=False).same_as(parse(other, strict=False))
-    except SchemaError:
-        return False
+def _same(one: Schema | None, other: Schema | None) -> bool:
+    return one is not None and other is not None and one.same_as(other)
 
 
 def _checked_text(file: IO[bytes], kind: str, properties: dict[str, str]) -> tuple[str, SchemaError | None]:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 import click
@@ -27,7 +27,7 @@ from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient
 from .failures import REFUSED, Command, FailureError, failure_of
 from .kafka import reach_end
 from .options import Connection, connected, optional_topic
-from .output import counted, marked, say, show_json, show_table
+from .output import as_json, counted, marked, say, show_json, show_table
 
 _SECONDS: Final = 5.0  # for an answer of the registry, and of a broker
 _RIGHTS_SECONDS: Final = 5.0  # to ask a broker for the operations it permits, which many do not say
@@ -68,8 +68,8 @@ def ping(connection: Connection, topic: str | None, purpose: str) -> None:
     if connection.registry.get("schema.registry.url") is None and not connection.kafka.get("bootstrap.servers"):
         raise click.UsageError("name a server: --registry URL, --bootstrap HOST:PORT, or both in --config")
     results = _results(connection, topic, purpose)
-    if connection.json:
-        show_json([{slot: getattr(result, slot) for slot in Result.__slots__} for result in results])
+    if as_json():
+        show_json([asdict(result) for result in results])
     elif any(result.good for result in results):
         show_table(("CHECK", "RESULT", "FOUND", "MS"), map(_row, results))
     bad = [result for result in results if result.good is False]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, BinaryIO, Final, Protocol, TypeAlias
+from itertools import chain
+from typing import Any, BinaryIO, Final, TypeAlias
 
 from streamnative_serdes.converters import DumpWriter, Message, StoredEntry, write_record_batch
 from streamnative_serdes.converters.entry import read_entry
@@ -12,9 +14,9 @@ from streamnative_serdes.converters.kafka_entries import is_kafka
 from streamnative_serdes.converters.metadata import BrokerMetadata
 from streamnative_serdes.converters.pulsar_batches import write_batches
 
+from .avro_json import show_moment
 from .failures import FailureError
 from .lines import show_bytes
-from .logical_text import show_moment
 from .output import json_text
 
 _BATCHES: Final = BrokerMetadata(index=0)  # that there is an index: write_batches takes the offsets of messages
@@ -38,23 +40,21 @@ class Item:
         return self.at is not None or is_kafka(read_entry(memoryview(self.stored.data), check_crc=False))
 
 
-class Target(Protocol):
+class Target(ABC):
     """A format to convert to."""
 
+    __slots__ = ()
+
+    @abstractmethod
     def write(self, item: Item, read: Read, draft: BinaryIO) -> None:
-        """Write the result for an item, whose messages ``read`` gives, to ``draft``.
+        """Write an item, whose messages ``read`` gives, to ``draft``; if that fails, the target is as before."""
 
-        If writing fails, the target is as before, and the draft is dropped.
-        """
-
-    def finish(self, out: BinaryIO) -> None:
+    def finish(self, out: BinaryIO) -> None:  # noqa: B027 - most formats have no end
         """Write the end of the whole result."""
 
 
 @dataclass(slots=True)
-class Lines:
-    """A line of JSON for each message."""
-
+class Lines(Target):
     topic: str | None  # name of the messages' topic, if it is known
     placed: bool  # whether messages lie in the entry that yields them. In transactions, the marker's entry yields them
 
@@ -62,14 +62,9 @@ class Lines:
         around = _around(self.topic, item.stored if self.placed else _unplaced(item.stored))
         draft.writelines(json_text({**around, **_shown(message)}).encode() + b"\n" for message in read())
 
-    def finish(self, out: BinaryIO) -> None:
-        """Do nothing: lines need no end."""
-
 
 @dataclass(slots=True)
-class Unchanged:
-    """A dump of the entries as they are."""
-
+class Unchanged(Target):
     begun: bool = False
 
     def write(self, item: Item, read: Read, draft: BinaryIO) -> None:  # noqa: ARG002 - they are not read
@@ -86,7 +81,7 @@ class Unchanged:
 
 
 @dataclass(slots=True)
-class PulsarEntries:
+class PulsarEntries(Target):
     """A dump of entries of Pulsar's format; those that have it already stay as they are."""
 
     most: int  # bytes that a batch may have
@@ -110,7 +105,7 @@ class PulsarEntries:
 
 
 @dataclass(slots=True)
-class KafkaBatches:
+class KafkaBatches(Target):
     """Kafka's batches, one for each item with messages; messages without offsets get the next ones."""
 
     most: int  # bytes that a batch may have
@@ -122,32 +117,20 @@ class KafkaBatches:
             found = f"{self._partition} and {item.stored.partition}"
             raise FailureError(f"expected one partition for --to kafka, got {found}", hint="add --partition")
         self._partition = item.stored.partition
-        messages = _Numbered(read(), self._offset)
+        place = [self._offset]
+        messages = _numbered(read(), place)
         first = next(messages, None)
         if first is not None:
-            draft.write(write_record_batch(_chained(first, messages), max_size=self.most))
-            self._offset = messages.offset
-
-    def finish(self, out: BinaryIO) -> None:
-        """Do nothing: batches need no end."""
+            draft.write(write_record_batch(chain([first], messages), max_size=self.most))
+            self._offset = place[0]
 
 
-@dataclass(slots=True)
-class _Numbered:
-    """Messages; a message without an offset gets the next offset."""
-
-    messages: Iterator[Message]
-    offset: int
-
-    def __iter__(self) -> Iterator[Message]:
-        return self
-
-    def __next__(self) -> Message:
-        message = next(self.messages)
-        if message.offset < 0:
-            message = _at(message, self.offset)
-        self.offset = message.offset + 1
-        return message
+def _numbered(messages: Iterator[Message], place: list[int]) -> Iterator[Message]:
+    """Messages; one without an offset gets the next one, which is in ``place``."""
+    for message in messages:
+        numbered = message if message.offset >= 0 else _at(message, place[0])
+        place[0] = numbered.offset + 1
+        yield numbered
 
 
 def _at(message: Message, offset: int) -> Message:
@@ -159,11 +142,6 @@ def _at(message: Message, offset: int) -> Message:
         offset=offset,
         schema_version=message.schema_version,
     )
-
-
-def _chained(first: Message, others: Iterator[Message]) -> Iterator[Message]:
-    yield first
-    yield from others
 
 
 def _unplaced(stored: StoredEntry) -> StoredEntry:

@@ -15,20 +15,18 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from struct import Struct
 from typing import Any, Final, NamedTuple, TypeVar
 
 from streamnative_serdes._config import CodecArguments
 from streamnative_serdes._formats import Format, ProtobufNativeFormat
-from streamnative_serdes._schema import Limits, Logical, Primitive
+from streamnative_serdes._schema import NOT_FINITE, Limits, Logical, Primitive, json_float
 from streamnative_serdes._topics.schema_version import SchemaVersion
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, EncodeError
 
-from .avro_json import JsonWriter, reader_of
-from .logical_text import Form, form_of
+from .avro_json import Form, JsonWriter, form_of, reader_of
 
 _Done = TypeVar("_Done")
 _NULL: Final = b"\xff\xff\xff\xff"  # the length of a half that is null
@@ -66,7 +64,6 @@ _DAY_AND_TIME: Final = Struct(">qq")
 _SECOND: Final = 1_000_000_000  # nanoseconds
 _DAY: Final = 86_400 * _SECOND
 _MILLIS: Final = Logical("timestamp-millis")
-_SPECIAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _RAW: Final[CodecArguments] = {"avro_logical_types": False, "validate_strict_allow_default": True}
 
 
@@ -160,13 +157,11 @@ def _primitive(form: Format) -> TypedJson:
         value = form.decode(data)
         if isinstance(value, bytes):
             return value.decode("latin-1")
-        if isinstance(value, float) and not math.isfinite(value):
-            return str(value).replace("inf", "Infinity").replace("nan", "NaN")
-        return value
+        return json_float(value) if isinstance(value, float) else value
 
     def read(value: Any) -> bytes:
         if isinstance(value, str) and form.type in ("FLOAT", "DOUBLE"):
-            return form.encode(_SPECIAL.get(value, value))
+            return form.encode(NOT_FINITE.get(value, value))
         if isinstance(value, str) and form.type in ("BYTES", "NONE"):
             return form.encode(_latin(value))
         return form.encode(value)

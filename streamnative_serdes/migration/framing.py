@@ -81,12 +81,7 @@ class Rewriter:
             BadMessageError: the message has no framing of the source.
         """
         if self.direction == "forward":
-            named = next((data for name, data in headers or () if name == VALUE_HEADER), None)
-            if named is not None:
-                return name_in_header(named), 0
-            if value[:1] == b"\0" and len(value) >= self.size:
-                return int.from_bytes(value[1:5], signed=True), self.size
-            raise BadMessageError(f"expected Confluent's framing, got {len(value)} bytes {value[:10].hex(' ')!r}")
+            return confluent_name(value, headers, VALUE_HEADER)
         version = header.read(value)
         if version is None:
             raise BadMessageError(f"expected a schema version header, got {len(value)} bytes {value[:10].hex(' ')!r}")
@@ -122,6 +117,17 @@ class Rewriter:
         return _id_prefix(name) if self.direction == "forward" else header.pack(name)
 
 
+def confluent_name(data: bytes, headers: Headers, header: str) -> tuple[Name, int]:
+    """As :meth:`Rewriter.name_of`, for a value or key of Confluent's framing, whose header has this name."""
+    named = next((text for name, text in headers or () if name == header), None)
+    if named is not None:
+        return name_in_header(named, header), 0
+    if data[:1] == b"\0" and len(data) >= _PREFIX["forward"]:
+        return int.from_bytes(data[1:5], signed=True), _PREFIX["forward"]
+    where = " in the key" if header == KEY_HEADER else ""
+    raise BadMessageError(f"expected Confluent's framing{where}, got {len(data)} bytes {data[:10].hex(' ')!r}")
+
+
 def name_in_header(data: bytes, header: str = VALUE_HEADER) -> Name:
     """The schema that a header of Confluent's names: ``0x00`` and an id, or ``0x01`` and a GUID."""
     if (len(data), data[:1]) == (5, b"\0"):
@@ -138,19 +144,23 @@ def bare_key(key: bytes | None, headers: Headers, is_bytes: Callable[[Name], boo
     """
     if key is None:
         return None, headers
-    named = next((data for name, data in headers or () if name == KEY_HEADER), None)
-    if named is not None:
-        schema, datum, headers = name_in_header(named, KEY_HEADER), key, without(KEY_HEADER, headers)
-    elif key[:1] == b"\0" and len(key) >= _PREFIX["forward"]:
-        schema, datum = int.from_bytes(key[1:5], signed=True), key[_PREFIX["forward"] :]
-    else:
-        raise BadMessageError(f"expected Confluent's framing in the key, got {len(key)} bytes {key[:10].hex(' ')!r}")
-    return _BYTES.encode(datum) if is_bytes(schema) else datum, headers
+    schema, start = confluent_name(key, headers, KEY_HEADER)
+    datum = key[start:]
+    return _BYTES.encode(datum) if is_bytes(schema) else datum, headers if start else without(KEY_HEADER, headers)
 
 
 def without(name: str, headers: Headers) -> Headers:
     """The headers except those with this name; None if no header is left."""
     return [pair for pair in headers or () if pair[0] != name] or None
+
+
+def is_text(data: bytes) -> bool:
+    """Whether the data are UTF-8."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _id_prefix(number: int) -> bytes:

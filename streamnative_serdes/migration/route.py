@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -109,20 +109,10 @@ class Route:
         sides = (f"{self.source} of {self.reading.url}", f"{self.target} of {self.writing.url}")
         return f"{self.direction}: {' -> '.join(sides)}"
 
-    @contextmanager
-    def confluent_registry(self) -> Iterator[ConfluentRegistryClient]:
+    def confluent_registry(self) -> AbstractContextManager[ConfluentRegistryClient]:
         """A client of Confluent's registry. Raises ConfigError if its options are not valid."""
-        client = ConfluentRegistryClient(self.confluent.options())
-        try:
-            yield client
-        finally:
-            client.close()
+        return closing(ConfluentRegistryClient(self.confluent.options()))
 
-    @contextmanager
-    def pulsar_registry(self) -> Iterator[SchemaRegistryClient]:
+    def pulsar_registry(self) -> AbstractContextManager[SchemaRegistryClient]:
         """A client of Pulsar's registry. Raises ConfigError if its options are not valid."""
-        client = SchemaRegistryClient(self.pulsar.options())
-        try:
-            yield client
-        finally:
-            client.close()
+        return closing(SchemaRegistryClient(self.pulsar.options()))

@@ -12,16 +12,14 @@ import click
 from rich.text import Text
 
 from streamnative_serdes.cli.failures import Command, FailureError
-from streamnative_serdes.cli.options import pairs
-from streamnative_serdes.cli.output import marked, say, show_json, show_table
+from streamnative_serdes.cli.options import pairs_option
+from streamnative_serdes.cli.output import as_json, marked, say, show_json, show_table
 from streamnative_serdes.migration import Findings, PlanOptions, State
 from streamnative_serdes.migration import plan as make_plan
 from streamnative_serdes.migration.planning.plan import SAMPLE
 from streamnative_serdes.migration.planning.problems import NAMES
-from streamnative_serdes.migration.planning.source_messages import Progress
 
-from .progress_bar import ProgressBar, progress_bar
-from .shared_options import routed
+from .steps import progress_bar, routed
 
 _QUESTIONS: Final = [name for name, severity in NAMES.items() if severity == "question"]
 
@@ -39,12 +37,9 @@ _QUESTIONS: Final = [name for name, severity in NAMES.items() if severity == "qu
 @click.option(
     "--create", is_flag=True, help="Create TARGET with the partitions and settings of SOURCE if it is missing."
 )
-@click.option(
+@pairs_option(
     "--topic-config",
     "settings",
-    multiple=True,
-    metavar="KEY=VALUE",
-    callback=pairs,
     help="A setting of a new TARGET, instead of SOURCE's; without a value, the broker's default.",
 )
 @click.option(
@@ -77,10 +72,9 @@ def plan(
     mended or accepted first.
     """
     options = PlanOptions(None if whole else sample, not no_probe, create, dict(settings), accept, dry_run)
-    as_json = bool(click.get_current_context().meta["json"])
-    with _ended_by_sigterm(), progress_bar("reading", None, silent=as_json) as bar:
-        found = make_plan(state, options, _shown(bar))
-    if as_json:
+    with _ended_by_sigterm(), progress_bar("reading") as bar:
+        found = make_plan(state, options, bar.show)
+    if as_json():
         show_json(found.tree)
     else:
         _show(found)
@@ -96,19 +90,6 @@ def _ended_by_sigterm() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _shown(bar: ProgressBar) -> Progress:
-    """A function that shows the number of offsets read on ``bar``."""
-    before = 0
-
-    def show(done: int, total: int) -> None:
-        nonlocal before
-        bar.expect(total)
-        bar.advance(done - before)
-        before = done
-
-    return show
 
 
 def _end(found: Findings) -> None:

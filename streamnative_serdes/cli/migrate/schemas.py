@@ -13,7 +13,8 @@ from rich.text import Text
 
 from streamnative_serdes._broker_rules.compatibility import STRATEGIES
 from streamnative_serdes.cli.failures import CHECK_FAILED, Command
-from streamnative_serdes.cli.output import marked, say, show_json, show_table
+from streamnative_serdes.cli.options import GIVEN_FILE
+from streamnative_serdes.cli.output import as_json, marked, say, show, show_json, show_table
 from streamnative_serdes.migration import (
     BackReport,
     Returned,
@@ -28,7 +29,7 @@ from streamnative_serdes.migration import (
 )
 from streamnative_serdes.migration.schemas.strategy import WIDE, Restored, Scope, Widening
 
-from .shared_options import routed
+from .steps import routed
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +48,9 @@ class _Wishes:
 
     @property
     def scope(self) -> Scope | None:
-        """The scope of the strategy to widen."""
         return "namespace" if self.namespace_strategy else "topic" if self.widen else None
 
     def check(self, *, back: bool) -> None:
-        """Raises UsageError if options contradict each other."""
         forward = bool(self.ids or self.add or self.scope or self.strategy or self.restore_strategy)
         if back and forward:
             raise click.UsageError("with --back, only --ids-of, --new-ids and --dry-run can be given")
@@ -82,7 +81,7 @@ class _Wishes:
 )
 @click.option(
     "--ids-of",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=GIVEN_FILE,
     metavar="FILE",
     help="With --back: use the ids in this state file, that of the migration forward.",
 )
@@ -131,8 +130,7 @@ def _telling_what_is_left(state: State) -> Iterator[None]:
 
 
 def show_forward(state: State, report: SchemaReport, *, dry_run: bool) -> None:
-    """Show the outcome for each schema; with ``dry_run``, the expected outcome."""
-    if click.get_current_context().meta["json"]:
+    if as_json():
         show_json(_forward_tree(state, report, dry_run=dry_run))
         return
     show_table(("ID", "FROM", "VERSION", ""), _rows(report, dry_run=dry_run))
@@ -154,7 +152,6 @@ def _rows(report: SchemaReport, *, dry_run: bool) -> Iterator[tuple[str | Text, 
 
 
 def _remarks(state: State, report: SchemaReport, *, dry_run: bool) -> Iterator[str]:
-    """Remarks for people, besides the table."""
     if dry_run:
         yield f"Checked by the strategy {report.strategy}; nothing was written"
     for one in report.schemas:
@@ -212,8 +209,7 @@ def _forward_tree(state: State, report: SchemaReport, *, dry_run: bool) -> dict[
 
 
 def show_back(state: State, report: BackReport, *, dry_run: bool) -> None:
-    """As :func:`show_forward`, for the way back."""
-    if click.get_current_context().meta["json"]:
+    if as_json():
         show_json(_back_tree(state, report, dry_run=dry_run))
         return
     show_table(("VERSION", "SCHEMA", "ID", ""), [_row_back(one, report) for one in report.schemas])
@@ -239,18 +235,11 @@ def _row_back(one: Returned, report: BackReport) -> tuple[str | Text, ...]:
 
 
 def show_restored(state: State, restored: list[Restored]) -> None:
-    """Show which strategies were put back."""
-    if click.get_current_context().meta["json"]:
-        show_json({"topic": str(state.route.topic), "restored": [_restored_tree(one) for one in restored]})
-        return
-    for one in restored:
-        say(_restored(one))
-    if not restored:
-        say("no strategy has to be put back")
+    tree = {"topic": str(state.route.topic), "restored": [_restored_tree(one) for one in restored]}
+    show(tree, *(map(_restored, restored) if restored else ["no strategy has to be put back"]))
 
 
 def announce(change: Widening) -> None:
-    """Say that a strategy is about to be widened."""
     say(_widening(change, "is"), err=True)
 
 

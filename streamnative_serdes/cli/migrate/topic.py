@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
 from streamnative_serdes._kafka import is_waiting
 from streamnative_serdes.cli.failures import INTERRUPTED, Command, FailureError
-from streamnative_serdes.cli.options import pairs
-from streamnative_serdes.cli.output import say, show_json
+from streamnative_serdes.cli.options import FILE, pairs_option
+from streamnative_serdes.cli.output import show
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.migration import (
     Moved,
@@ -28,10 +27,7 @@ from streamnative_serdes.migration import (
     transactions_by_default,
 )
 
-from .progress_bar import progress_bar
-from .shared_options import routed, ruled
-
-_FILE: Final = click.Path(dir_okay=False, path_type=Path)
+from .steps import progress_bar, routed, ruled
 
 
 @click.command(cls=Command)
@@ -39,8 +35,7 @@ _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 @click.option("--groups", multiple=True, metavar="GROUP", help="Set this group's offsets in TARGET, at the end.")
 @click.option(
     "--dead-letters",
-    "letters",
-    type=_FILE,
+    type=FILE,
     metavar="FILE",
     help="Put messages that cannot be copied here.  [default: the topic TARGET.dead-letters]",
 )
@@ -60,14 +55,7 @@ _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 )
 @click.option("--master", metavar="URL", help="Of the Spark cluster.  [default: that of spark-submit, or this machine]")
 @click.option("--create", is_flag=True, help="Create TARGET if it is missing.")
-@click.option(
-    "--topic-config",
-    "settings",
-    multiple=True,
-    metavar="KEY=VALUE",
-    callback=pairs,
-    help="A setting of a TARGET that is created.",
-)
+@pairs_option("--topic-config", "settings", help="A setting of a TARGET that is created.")
 @click.option("--accept", multiple=True, metavar="NAME", help="Accept a problem that `migrate plan` has named.")
 @click.option(
     "--dry-run", is_flag=True, help="Only say how many messages are left to copy, and where groups would be now."
@@ -77,17 +65,13 @@ _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 def topic(
     state: State,
     rules: Rules,
-    start: Mapping[int, int],
-    follow: bool,
     groups: tuple[str, ...],
-    letters: Path | None,
     transactions: str,
     engine: str,
     master: str | None,
-    create: bool,
     settings: tuple[tuple[str, str], ...],
-    accept: tuple[str, ...],
     dry_run: bool,
+    **given: Any,
 ) -> None:
     """Copy the messages of SOURCE to TARGET: the same but for the framing of values.
 
@@ -96,31 +80,20 @@ def topic(
     """  # fmt: skip
     if master is not None and engine != "spark":
         raise ConfigError("--master has no effect without --engine spark")
-    wishes = Wishes(
-        rules,
-        transactions=_possible(state, engine) if transactions == "auto" else transactions == "on",
-        follow=follow,
-        dead_letters=letters,
-        start=start,
-        create=create,
-        settings=dict(settings),
-        accept=accept,
-    )
-    as_json = bool(click.get_current_context().meta["json"])
+    on = _possible(state, engine) if transactions == "auto" else transactions == "on"
+    wishes = Wishes(rules, on, settings=dict(settings), **given)
     if dry_run:
         left = TopicCopy(state, wishes).left()
         planned = move_groups(state, groups, wishes, dry_run=True) if groups else []
-        text = f"{state.route.source}: up to {left} messages would be copied"
-        _show({"left": left, "dry_run": True, "groups": _groups(planned)}, text, as_json)
-        if not as_json:
-            _show_groups(planned)
+        tree = {"left": left, "dry_run": True, "groups": [asdict(one) for one in planned]}
+        show(tree, f"{state.route.source}: up to {left} messages would be copied", *_lines(planned))
         return
     with _signals() as stopped:
-        report = _copy(state, wishes, as_json, stopped, engine == "spark", master)
+        report = _copy(state, wishes, stopped, engine == "spark", master)
         # Ctrl-C is the usual end of --follow; otherwise whoever stops the copy does not want more to be changed.
-        moved = move_groups(state, groups, wishes) if groups and (follow or report.ended) else []
-    _tell(state, report, moved, wishes, as_json)
-    if not report.ended and not follow:
+        moved = move_groups(state, groups, wishes) if groups and (wishes.follow or report.ended) else []
+    _tell(state, report, moved, wishes)
+    if not report.ended and not wishes.follow:
         raise FailureError("stopped before the end; run this again to go on", INTERRUPTED)
 
 
@@ -132,17 +105,14 @@ def _possible(state: State, engine: str) -> bool:
     return bool(found) if found is not None else transactions_by_default(state.route)
 
 
-def _copy(
-    state: State, wishes: Wishes, as_json: bool, stopped: Callable[[], bool], by_spark: bool, master: str | None
-) -> Report:
-    with progress_bar("copying", None, silent=as_json) as bar:
-        done: dict[str, int] = {}
+def _copy(state: State, wishes: Wishes, stopped: Callable[[], bool], by_spark: bool, master: str | None) -> Report:
+    with progress_bar("copying") as bar:
+        before: list[int] = []  # copied by earlier runs
 
         def observe(report: Report) -> None:
             now = report.copied + report.bad
-            bar.advance(now - done.setdefault("first", now) - done.get("shown", 0))
-            done["shown"] = now - done["first"]
-            bar.expect(done["shown"] + report.lag)
+            before[:] = before or [now]
+            bar.show(now - before[0], now - before[0] + report.lag)
             bar.lag(report.lag)
 
         if not by_spark:
@@ -172,7 +142,7 @@ def _signals() -> Iterator[Callable[[], bool]]:
             signal.signal(number, handler)
 
 
-def _tell(state: State, report: Report, moved: list[Moved], wishes: Wishes, as_json: bool) -> None:
+def _tell(state: State, report: Report, moved: list[Moved], wishes: Wishes) -> None:
     route = state.route
     parts = sorted(report.progress.items())
     partitions = {number: {"next": one.next, "copied": one.copied, "bad": one.bad} for number, one in parts}
@@ -186,26 +156,13 @@ def _tell(state: State, report: Report, moved: list[Moved], wishes: Wishes, as_j
         "lag": report.lag,
         "ended": report.ended,
         "partitions": partitions,
-        "groups": _groups(moved),
+        "groups": [asdict(one) for one in moved],
         "transactions": wishes.transactions,
     }
-    _show(tree, text, as_json)
-    if not as_json:
-        _show_groups(moved)
+    show(tree, text, *_lines(moved))
 
 
-def _groups(moved: list[Moved]) -> list[dict[str, Any]]:
-    return [asdict(one) for one in moved]
-
-
-def _show_groups(moved: list[Moved]) -> None:
+def _lines(moved: list[Moved]) -> Iterator[str]:
     for one in moved:
         early = ", which is not copied yet: run this again" if one.early else ""
-        say(f"group {one.group}: partition {one.partition}, offset {one.source} -> {one.target}{early}")
-
-
-def _show(tree: dict[str, Any], text: str, as_json: bool) -> None:
-    if as_json:
-        show_json(tree)
-    else:
-        say(text)
+        yield f"group {one.group}: partition {one.partition}, offset {one.source} -> {one.target}{early}"

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Final, Literal
 
 import click
 
 from streamnative_serdes.cli.failures import REFUSED, Command, FailureError
-from streamnative_serdes.cli.output import marked, say, show_json, show_table
+from streamnative_serdes.cli.output import as_json, marked, say, show_json, show_table
 from streamnative_serdes.migration import Rules, State
 from streamnative_serdes.migration.verifying.comparing import Counts
 from streamnative_serdes.migration.verifying.reading import MissingTopicError
 from streamnative_serdes.migration.verifying.verification import SAMPLE, Outcome, Place, Scope, Verification
 
-from .progress_bar import progress_bar
-from .shared_options import routed, ruled
+from .steps import progress_bar, routed, ruled
 
 _COUNTS: Final = ("source", "copied", "bad", "tombstones", "undecodable", "older", "newer", "foreign", "differences")
 _LETTERS: Final = ("topic", "file")
@@ -59,42 +57,23 @@ def _letters(
     "--differences", "most", default=10, show_default=True, type=click.IntRange(1), help="Show at most so many."
 )
 @click.option("--exact", is_flag=True, help="Messages in TARGET behind the last copy are differences too.")
-@click.option("--allow-foreign", is_flag=True, help="Only count messages in TARGET between the copies.")
+@click.option("--allow-foreign", "foreign", is_flag=True, help="Only count messages in TARGET between the copies.")
 @routed
 @ruled
 def verify(
     state: State,
     rules: Rules,
-    start: Mapping[int, int],
-    until: Literal["source-end", "copied"],
-    letters: Place | Literal["unchecked"] | None,
-    partitions: tuple[int, ...],
-    samples: int | None,
-    seed: int,
-    most: int,
     exact: bool,
-    allow_foreign: bool,
+    **given: Any,
 ) -> None:
     """Compare TARGET with SOURCE: keys, headers, timestamps and decoded values, in order, in each partition.
 
     Give it --keys, --check, --from and --allow-... as `migrate topic` had them. The exit code is 1 if anything
     differs. Nothing is written.
     """
-    scope = Scope(
-        rules,
-        partitions,
-        start,
-        until=until,
-        newer=not exact,
-        foreign=allow_foreign,
-        samples=samples,
-        seed=seed,
-        most=most,
-        letters=letters,
-    )
-    as_json = bool(click.get_current_context().meta["json"])
-    outcome = _run(state, scope, as_json)
-    if as_json:
+    scope = Scope(rules, newer=not exact, **given)
+    outcome = _run(state, scope)
+    if as_json():
         show_json(_tree(outcome, scope))
     else:
         _show(state, outcome, scope)
@@ -104,8 +83,8 @@ def verify(
         raise FailureError(f"{count} differences between {state.route.source} and {state.route.target}{twice}")
 
 
-def _run(state: State, scope: Scope, as_json: bool) -> Outcome:
-    with progress_bar("comparing", None, silent=as_json) as bar:
+def _run(state: State, scope: Scope) -> Outcome:
+    with progress_bar("comparing") as bar:
         try:
             return Verification(state, scope, bar.expect, bar.advance).run()
         except MissingTopicError as error:
@@ -176,7 +155,6 @@ def _offset(side: str, offset: int | None) -> list[str]:
 
 
 def _notes(outcome: Outcome, scope: Scope) -> list[str]:
-    """Notes that readers of the result need besides the differences."""
     notes = [f"partition {counts.partition}: {counts.stopped}" for counts in outcome.partitions if counts.stopped]
     for counts in outcome.partitions:
         if counts.undecodable:

@@ -113,7 +113,6 @@ class Inlet:
             )
 
     def close(self) -> None:
-        """Close the consumer."""
         self._consumer.close()
 
 
@@ -203,14 +202,12 @@ class Outlet:
             self._sender.send(topic, **message)
 
     def begin(self) -> None:
-        """Begin a transaction unless one is open. Raises as :meth:`send` does."""
         if self.transactions and not self._open:
             with self._explained():
                 self._sender.client.begin_transaction()
             self._open = True
 
     def serve(self) -> None:
-        """Take note of the messages delivered so far. Raises as :meth:`send` does."""
         with self._explained():
             self._sender.serve()
 
@@ -244,7 +241,6 @@ class Outlet:
             raise
 
     def close(self) -> None:
-        """Abort an open transaction, and close."""
         if self._open:
             self._open = False
             try:
@@ -281,7 +277,6 @@ class Outlet:
 
 
 def no_transactions(topic: str, reason: str) -> NoTransactionsError:
-    """The error for this reason."""
     hint = "--transactions off copies without them"
     return NoTransactionsError(f"the target's broker gives no transactions: {reason}", topic=topic, hint=hint)
 

@@ -128,12 +128,12 @@ class TopicCopy:
         """
         attempts, before = 0, -1
         while True:
-            run = _Run(self._state, self._wishes)
+            report = Report({})
             try:
-                with run:
-                    return run.copy(self._observe, self._stopping)
+                with ExitStack() as stack:
+                    return _Run(self._state, self._wishes, report, stack).copy(self._observe, self._stopping)
             except TransactionAbortedError:
-                done = sum(progress.next for progress in run.report.progress.values())
+                done = sum(progress.next for progress in report.progress.values())
                 attempts, before = (attempts + 1 if done == before else 1), done
                 if attempts >= _MOST_ATTEMPTS:
                     raise
@@ -141,51 +141,34 @@ class TopicCopy:
 
 
 class _Run:
-    """One attempt to copy; at its end, all of its clients are closed."""
+    """One attempt to copy; its clients are closed with ``stack``."""
 
-    def __init__(self, state: State, wishes: Wishes) -> None:
-        self._state, self._wishes, self._route = state, wishes, state.route
-        self._stack = ExitStack()
-        self.report = Report({})
-
-    def __enter__(self) -> None:
-        try:
-            self._open()
-        except BaseException:
-            self._stack.close()
-            raise
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    def _open(self) -> None:
-        route, wishes = self._route, self._wishes
-        kafka: Mapping[str, Any] = route.writing.kafka
-        self._inlet = self._stack.enter_context(closing(Inlet(route.reading.kafka, route.source)))
+    def __init__(self, state: State, wishes: Wishes, report: Report, stack: ExitStack) -> None:
+        self._state, self._wishes, self._route, self.report = state, wishes, state.route, report
+        route, kafka = state.route, state.route.writing.kafka
+        self._inlet = stack.enter_context(closing(Inlet(route.reading.kafka, route.source)))
         source = f"{route.source}@{self._inlet.cluster}"
         self._topic = ProgressTopic(kafka, route.target, source)
-        rewriter = self._state.rewriter()
+        rewriter = state.rewriter()
         require_ids(kafka, route.target, wishes)
-        begun, largest = ready(self._state, wishes, self._topic)
-        self._outlet = self._stack.enter_context(
-            closing(Outlet(kafka, route.target, transactions=wishes.transactions, largest=largest))
-        )
-        self._owner = self._stack.enter_context(closing(Owner(kafka, route.target, self._topic, self._say)))
+        begun, largest = ready(state, wishes, self._topic)
+        outlet = Outlet(kafka, route.target, transactions=wishes.transactions, largest=largest)
+        self._outlet = stack.enter_context(closing(outlet))
+        self._owner = stack.enter_context(closing(Owner(kafka, route.target, self._topic, self._say)))
         known = self._topic.read()  # from here on, no other process commits to the target: what is read now stays
         places, safe = find_places(route, source, known, wishes)
         if begun:
             # What a process has not committed, nobody reads.
-            largest_of_target(self._state, wishes, resuming=bool(places) or not has_messages(kafka, route.target))
+            largest_of_target(state, wishes, resuming=bool(places) or not has_messages(kafka, route.target))
         self._same = SameTopics(route)
         self._inlet.start({**wishes.start, **places})
-        self._letters = self._stack.enter_context(closing(self._dead_letters(source, largest, safe)))
+        self._letters = stack.enter_context(closing(self._dead_letters(source, largest, safe)))
         # Where the others begin is written too: a later run may name another beginning.
         self._unwritten: set[int] = self._inlet.next.keys() - known.keys()
         for partition, place in self._inlet.next.items():
             progress = known.get(partition) or Progress(place, places=not wishes.transactions)
-            self.report.progress[partition] = replace(progress, next=place)
-        self._schemas = self._stack.enter_context(NamedSchemas(route))
-        self._copier = MessageCopier(rewriter, self._schemas, wishes.rules)
+            report.progress[partition] = replace(progress, next=place)
+        self._copier = MessageCopier(rewriter, stack.enter_context(NamedSchemas(route)), wishes.rules)
         self._commit(_Batch())
 
     def _say(self, key: bytes, value: bytes) -> None:
@@ -276,7 +259,6 @@ class _Run:
         raise error.at(topic=self._route.source)
 
     def _commit(self, batch: _Batch) -> None:
-        """Commit the batch, and the progress after the batch."""
         if not batch.seen and not self._unwritten:
             return
         self._outlet.begin()
@@ -285,14 +267,9 @@ class _Run:
         self._owner.require()
         if batch.seen:  # whatever was read and written so far, was so in these topics
             self._same.require(self.report.progress)
-        beside: list[tuple[str, bytes, bytes]] = []
         partitions = {*batch.seen, *self._unwritten}
         advanced = {partition: self._advanced(partition, batch, targets) for partition in partitions}
-        for partition, progress in advanced.items():
-            beside.append((self._topic.name, *self._topic.words(partition, progress)))
-            if progress.anchors:
-                beside.append((self._topic.name, *self._topic.anchor_words(partition, *progress.anchors[-1])))
-        self._outlet.commit(beside)
+        self._outlet.commit((self._topic.name, *words) for words in self._topic.all_words(advanced))
         self.report.progress.update(advanced)
         self._unwritten = set()
 
@@ -352,7 +329,6 @@ def ensure_letters(route: Route, partitions: int, largest: int) -> None:
 
 
 def letters_of(target: str, wishes: Wishes) -> str:
-    """The place of dead letters, as ``topic:NAME`` or ``file:PATH``."""
     path = wishes.dead_letters
     return f"topic:{target}{SUFFIX}" if path is None else f"file:{path.absolute()}"
 
@@ -393,7 +369,6 @@ class _Batch:
 
     @property
     def ends(self) -> dict[int, int]:
-        """The offset behind the last message of each partition."""
         return {partition: place_of(message)[1] + 1 for partition, message in self.seen.items()}
 
     def is_due(self, *, idle: bool) -> bool:

@@ -49,8 +49,6 @@ _FORMAT: Final = {"streamnative-serdes": "dead letters", "format": 1}
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A message that cannot be copied."""
-
     partition: int  # of the source
     offset: int  # in the source
     timestamp: int | None  # in milliseconds since 1970 UTC; None if the message has no time
@@ -61,7 +59,6 @@ class DeadLetter:
 
     @classmethod
     def of(cls, message: Message, reason: str) -> DeadLetter:
-        """The dead letter of a message of the source."""
         kind, moment = message.timestamp()
         place = message.partition() or 0, message.offset() or 0
         body: tuple[Any, Any] = message.key(), message.value()
@@ -95,7 +92,6 @@ class DeadLetter:
         return {"value": self.value, "key": self.key, "headers": headers, **timestamp}
 
     def tree(self) -> dict[str, Any]:
-        """The dead letter as a line of a file."""
         tree = {
             "partition": self.partition,
             "offset": self.offset,
@@ -136,14 +132,12 @@ class DeadLetterTopic:
         self._sent = False
 
     def add(self, letter: DeadLetter, *, hide_headers: bool = False) -> None:
-        """Send a dead letter, unless the topic has it already. Raises as the outlet does."""
         if letter.offset not in self._safe.get(letter.partition, ()):
             message = letter.produced(self._source, hide_headers=hide_headers)
             self._send(self._name, partition=letter.partition, **message)
             self._sent = True
 
     def secure(self) -> None:
-        """Wait until all dead letters are delivered. Raises as the outlet does."""
         if self._sent:
             self._flush()
             self._sent = False
@@ -169,11 +163,9 @@ class DeadLetterFile:
             raise FileError(f"{path} cannot be written: {error.strerror or error}") from error
 
     def add(self, letter: DeadLetter, *, hide_headers: bool = False) -> None:  # noqa: ARG002 - a file takes any
-        """Keep a dead letter. Raises FileError if the file cannot be written."""
         self._write(json.dumps(letter.tree()) + "\n")
 
     def secure(self) -> None:
-        """Flush the file to the disk. Raises FileError if it cannot be written."""
         self._write("", sync=True)
 
     def close(self) -> None:

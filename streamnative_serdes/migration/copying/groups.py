@@ -118,8 +118,6 @@ def _answer(question: Callable[[], Any]) -> list[TopicPartition]:
 
 
 class _Walk:
-    """Finds the copies of messages."""
-
     def __init__(
         self, state: State, copier: MessageCopier, progress: Mapping[int, Progress], start: Mapping[int, int]
     ) -> None:

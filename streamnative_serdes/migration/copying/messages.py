@@ -20,6 +20,7 @@ from streamnative_serdes.migration.framing import (
     Rewriter,
     UnmappedSchemaError,
     bare_key,
+    is_text,
 )
 from streamnative_serdes.migration.route import Direction, Route
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, SchemaRegistryClient
@@ -68,7 +69,6 @@ class NamedSchemas:
         return found
 
     def codec(self, name: Name) -> Codec:
-        """A codec of this schema. Raises SchemaNotFoundError or SchemaError."""
         codec = self._codecs.get(name)
         if codec is None:
             schema = self._schema(name)
@@ -152,7 +152,7 @@ class Rules:
     def keeps(self, headers: Headers) -> bool:
         """Whether the target's broker keeps these headers as they are."""
         return all(
-            self.null_headers if data is None else self.raw_headers or _is_text(data) for _, data in headers or ()
+            self.null_headers if data is None else self.raw_headers or is_text(data) for _, data in headers or ()
         )
 
 
@@ -166,7 +166,6 @@ class MessageCopier:
         self._keeps_headers = rules.null_headers and rules.raw_headers
 
     def copy(self, message: Message) -> Copy:
-        """The copy of a message. Raises BadMessageError or UnmappedSchemaError."""
         value: bytes | None = message.value()
         key: bytes | None = message.key()
         headers: Any = message.headers()
@@ -216,7 +215,7 @@ class MessageCopier:
             if data is None and not self._rules.null_headers:
                 self._refuse_header_loss(f"header {name!r:.80} is null")
                 kept[place] = (name, b"")
-            elif data is not None and not self._rules.raw_headers and not _is_text(data):
+            elif data is not None and not self._rules.raw_headers and not is_text(data):
                 self._refuse_header_loss(f"header {name!r:.80} is not UTF-8")
         return kept or None
 
@@ -235,14 +234,5 @@ class MessageCopier:
 
 
 def with_place(copy: Copy, partition: int, offset: int) -> Copy:
-    """The copy with a header for the message's place in the source."""
     value, key, headers, moment = copy
     return value, key, [*(headers or ()), (PLACE, b"%d:%d" % (partition, offset))], moment
-
-
-def _is_text(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

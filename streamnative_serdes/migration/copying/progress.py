@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Final
@@ -62,22 +62,18 @@ class Kept:
         return cls(place_of(message)[1], message.timestamp()[1], digest(*body))
 
     def is_of(self, message: Message) -> bool:
-        """Whether this record was made of the message."""
         found = Kept.of(message)
         known = self.timestamp is None or self.timestamp == found.timestamp
         return known and (self.offset, self.digest) == (found.offset, found.digest)
 
 
 def digest(key: bytes | None, value: bytes | None) -> str:
-    """A checksum of a message's key and value."""
     sizes = [-1 if part is None else len(part) for part in (key, value)]
     return blake2b(f"{sizes}".encode() + (key or b"") + (value or b""), digest_size=16).hexdigest()
 
 
 @dataclass(slots=True)
 class Progress:
-    """How far one partition has been copied."""
-
     next: int  # the source's offset to continue with
     copied: int = 0  # messages copied so far
     bad: int = 0  # messages that went to the dead letters so far
@@ -93,7 +89,6 @@ class Progress:
     letters: tuple[str, ...] = ()  # the place of dead letters: ``topic:NAME`` or ``file:PATH``
 
     def tree(self) -> dict[str, Any]:
-        """The progress as JSON, without the anchors."""
         kept = {name: getattr(self, name) for name in ("read", "written")}
         return {
             **{name: getattr(self, name) for name in ("next", "copied", "bad", "last", "places", "ids", "letters")},
@@ -141,15 +136,19 @@ class ProgressTopic:
         return key, value
 
     def words(self, partition: int, progress: Progress) -> tuple[bytes, bytes]:
-        """Key and value of the message for this progress."""
         return self._key(partition=partition), json.dumps(progress.tree()).encode()
 
+    def all_words(self, advanced: Mapping[int, Progress]) -> Iterator[tuple[bytes, bytes]]:
+        """Key and value of the messages for the progress of these partitions, and for the last anchor of each."""
+        for partition, progress in advanced.items():
+            yield self.words(partition, progress)
+            if progress.anchors:
+                yield self.anchor_words(partition, *progress.anchors[-1])
+
     def anchor_words(self, partition: int, source: int, target: int) -> tuple[bytes, bytes]:
-        """Key and value of the message for an anchor."""
         return self._key(partition=partition, anchor=source), json.dumps({"target": target}).encode()
 
     def owner_words(self, run: str) -> tuple[bytes, bytes]:
-        """Key and value of the message that says which process copies."""
         return self._key(owner="copy"), json.dumps({"run": run}).encode()
 
     def _key(self, **more: Any) -> bytes:
@@ -165,16 +164,16 @@ def _number(part: Any) -> int:
     return part
 
 
-def _truth(part: Any) -> bool:
-    if type(part) is not bool:
-        raise ValueError("expected true or false")
-    return part
+def _of_type(kind: type, expected: str) -> Callable[[Any], Any]:
+    def read(part: Any) -> Any:
+        if type(part) is not kind:
+            raise ValueError(f"expected {expected}")
+        return part
+
+    return read
 
 
-def _text(part: Any) -> str:
-    if type(part) is not str:
-        raise ValueError("expected a text")
-    return part
+_truth, _text = _of_type(bool, "true or false"), _of_type(str, "a text")
 
 
 def _pair(part: Any) -> tuple[int, int]:
@@ -254,7 +253,6 @@ _MOST_CLAIMS: Final = 500  # messages
 
 
 def another_process(topic: str) -> SerdesError:
-    """The error of a process that has to end, since another process copies now."""
     return SerdesError(
         f"another process copies to topic {topic} now",
         hint="only one process may copy to a topic: let that one go on, or stop it and run this again",
@@ -286,5 +284,4 @@ class Owner:
             self._said = self._said or run == self._run
 
     def close(self) -> None:
-        """Close the consumer."""
         self._consumer.close()

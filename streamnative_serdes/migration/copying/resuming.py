@@ -49,16 +49,14 @@ def require_known(
         kept = {number: one for number, progress in known.items() if (one := _kept(progress, role)) is not None}
         ids = {progress.ids[ROLES.index(role)] for progress in known.values()}
         if kept or ids - {None}:
-            _Side(route, role).require(kept, ids, settle)
+            _CopiedTopic(route, role).require(kept, ids, settle)
 
 
 def _kept(progress: Progress, role: Role) -> Kept | None:
     return progress.read if role == "source" else progress.written
 
 
-class _Side:
-    """One of both topics."""
-
+class _CopiedTopic:
     def __init__(self, route: Route, role: Role) -> None:
         self._route, self._role = route, role
         side = route.reading if role == "source" else route.writing
@@ -73,7 +71,6 @@ class _Side:
         return found
 
     def require(self, kept: Mapping[int, Kept], ids: Iterable[str | None], settle: float) -> None:
-        """Raises ChangedTopicError if these messages and ids are not the topic's."""
         now = self.id()
         others = {each for each in ids if None not in (each, now)} - {now}
         if others:
@@ -110,7 +107,6 @@ class _Side:
 
 
 def changed(route: Route, role: Role, reason: str) -> ChangedTopicError:
-    """The error for a topic that has been deleted or replaced since the copy began."""
     left = f"{route.target}, {route.target}.migration-state and {route.target}.dead-letters"
     new = "copy to a new target; or, " if role == "source" else ""
     return ChangedTopicError(
@@ -121,7 +117,6 @@ def changed(route: Route, role: Role, reason: str) -> ChangedTopicError:
 
 
 def _first(kafka: Mapping[str, Any], topic: str, starts: Mapping[int, int]) -> dict[int, Message]:
-    """The first message of each partition from these offsets on."""
     found: dict[int, Message] = {}
     for message in committed_messages(kafka, topic, starts):
         found.setdefault(place_of(message)[0], message)
@@ -135,7 +130,7 @@ class SameTopics:
 
     def __init__(self, route: Route) -> None:
         self._route = route
-        self._sides = [_Side(route, role) for role in ROLES]
+        self._sides = [_CopiedTopic(route, role) for role in ROLES]
         source, target = (side.id() for side in self._sides)
         self.ids = source, target
 

@@ -13,10 +13,9 @@ copy continues: at the first message that was not copied.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import asdict, astuple, dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from streamnative_serdes._kafka import idempotence
@@ -86,7 +85,7 @@ class SparkCopy:
             self._more = idempotence(kafka, route.target)
             _, largest = ready(self._state, wishes, topic)
             self._same = SameTopics(route)
-            with closing(Owner(kafka, route.target, topic, partial(self._say, topic.name))) as owner:
+            with closing(Owner(kafka, route.target, topic, lambda *words: self._say(topic, [words]))) as owner:
                 places, self._safe = find_places(route, source, topic.read(), wishes)
                 known = topic.read()
                 starts = inlet.beginnings({**wishes.start, **places})
@@ -109,7 +108,8 @@ class SparkCopy:
             progress = known.get(partition) or Progress(start, places=True)
             letters = tuple(dict.fromkeys((*progress.letters, letters_of(route.target, wishes))))
             report.progress[partition] = replace(progress, next=start, ids=self._same.ids, letters=letters)
-        self._keep(topic, {number: report.progress[number] for number in starts.keys() - known.keys()})
+        begun = {number: report.progress[number] for number in starts.keys() - known.keys()}
+        self._say(topic, topic.all_words(begun))
         return self._rounds(report, ends, task, topic, owner)
 
     def _rounds(
@@ -126,7 +126,7 @@ class SparkCopy:
             self._same.require(report.progress)
             for partition, (_, end) in spans.items():
                 report.progress[partition] = _advanced(report.progress[partition], end, done.get(partition))
-            self._keep(topic, {partition: report.progress[partition] for partition in spans})
+            self._say(topic, topic.all_words({partition: report.progress[partition] for partition in spans}))
             _raise_stopped(done, task.route)
             report.lag = sum(end - report.progress[partition].next for partition, end in ends.items())
             report.ended = not report.lag
@@ -153,29 +153,16 @@ class SparkCopy:
         }
         return self._session.read.format("streamnative-kafka").options(**{**self._options, **options}).load()
 
-    def _say(self, topic: str, key: bytes, value: bytes) -> None:
-        from streamnative_serdes.spark.datasource.writing.outbox import outbox
-
-        with outbox({**self._state.route.writing.kafka, **self._more}, topic) as out:
-            out.send(value, key)
-
-    def _keep(self, topic: ProgressTopic, advanced: Mapping[int, Progress]) -> None:
-        """Write the progress."""
+    def _say(self, topic: ProgressTopic, messages: Iterable[tuple[bytes, bytes]]) -> None:
         from streamnative_serdes.spark.datasource.writing.outbox import outbox
 
         with outbox({**self._state.route.writing.kafka, **self._more}, topic.name) as out:
-            for partition, progress in advanced.items():
-                key, value = topic.words(partition, progress)
+            for key, value in messages:
                 out.send(value, key)
-                if progress.anchors:
-                    key, value = topic.anchor_words(partition, *progress.anchors[-1])
-                    out.send(value, key)
 
 
 @dataclass(slots=True)
 class _Done:
-    """The result of one task."""
-
     partition: int  # of the source
     copied: int = 0  # messages copied
     bad: int = 0  # messages among the dead letters
@@ -282,16 +269,10 @@ class _CopyTask:
         return True
 
     def _send_letter(self, letter: DeadLetter, out: Outbox) -> None:
-        told, topic = (
-            letter.produced(self.route.source, hide_headers=not self.rules.keeps(letter.headers)),
-            self._letters,
-        )
+        told = letter.produced(self.route.source, hide_headers=not self.rules.keeps(letter.headers))
+        topic = f"{self.route.target}{SUFFIX}"
         out.send(told["value"], told["key"], told["headers"], letter.partition, told.get("timestamp", 0), topic)
         out.flush()  # a copy says that all dead letters before it are safe
-
-    @property
-    def _letters(self) -> str:
-        return f"{self.route.target}{SUFFIX}"
 
 
 @dataclass(slots=True)

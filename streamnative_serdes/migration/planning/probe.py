@@ -41,8 +41,6 @@ _OF_OTHERS: Final = ("transactional.id", "enable.idempotence", "delivery.timeout
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A message that a broker may alter."""
-
     key: bytes | None = _KEY
     value: bytes | None = _VALUE
     headers: Sequence[tuple[str, bytes | None]] = ()
@@ -63,15 +61,12 @@ CASES: Final[Mapping[str, Case]] = {
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """The findings of a probe."""
-
     # whether the broker keeps the message of each case and ``timestamps``, and supports ``transactions``
     kept: Mapping[str, bool]
     reasons: Mapping[str, str]  # why not
     left: str | None = None  # the scratch topic and why it could not be deleted; None if it was deleted
 
     def tree(self) -> dict[str, Any]:
-        """The findings as JSON."""
         return {**self.kept, "reasons": dict(self.reasons)}
 
 

@@ -119,7 +119,6 @@ def judged(problems: Iterable[Problem], accept: Collection[str]) -> list[Problem
 
 
 def require_none(problems: Collection[Problem], topic: str) -> None:
-    """Raises ProblemsError if a problem blocks the migration."""
     if any(problem.blocks for problem in problems):
         raise ProblemsError(problems, topic)
 

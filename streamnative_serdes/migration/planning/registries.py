@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from streamnative_serdes._broker_rules.rehearsal import Rehearsal
 from streamnative_serdes.errors import (
@@ -28,8 +28,6 @@ from .problems import Problem, Tree
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A schema of the source's registry."""
-
     type: str  # ``AVRO``, ``JSON``, ``PROTOBUF`` or another type of the registry
     name: str | None  # the full name of the record, or the name of another Avro type; None if the schema is not Avro
     aliases: tuple[str, ...] = ()  # full names that the record had before
@@ -38,7 +36,6 @@ class Description:
     rules: bool = False  # whether the schema has rules, such as for field encryption
 
     def tree(self) -> dict[str, Any]:
-        """The description as JSON."""
         return {
             "type": self.type,
             "name": self.name,
@@ -49,21 +46,8 @@ class Description:
         }
 
 
-class Registry(Protocol):
-    """The source's registry; the registry's errors are not caught."""
-
-    guids: bool  # False if a GUID was asked for, and the registry does not have the endpoint
-
-    def describe(self, name: Name) -> Description | None:
-        """The schema with this name in messages; None if the registry does not have it."""
-
-    def listed(self) -> list[tuple[Name, Description]] | None:
-        """All schemas of the topic's values; None if the topic has no subject."""
-
-
 @contextmanager
-def source_registry(route: Route) -> Iterator[Registry]:
-    """The registry of the schemas that the source's messages name."""
+def source_registry(route: Route) -> Iterator[ConfluentNames | PulsarNames]:
     if route.direction == "forward":
         with route.confluent_registry() as confluent:
             yield ConfluentNames(confluent, route.subject)
@@ -73,14 +57,16 @@ def source_registry(route: Route) -> Iterator[Registry]:
 
 
 class ConfluentNames:
-    """Schemas by id or GUID in a registry with Confluent's API."""
+    """Schemas by id or GUID in a registry with Confluent's API.
+
+    ``guids`` is False once a GUID was asked for, and the registry does not have the endpoint.
+    """
 
     def __init__(self, client: ConfluentRegistryClient, subject: str) -> None:
         self._client, self._subject = client, subject
         self.guids = True
 
     def describe(self, name: Name) -> Description | None:
-        """See :class:`Registry`."""
         try:
             if isinstance(name, int):
                 return _of(self._client.by_id(name), self._versions(name))
@@ -97,7 +83,6 @@ class ConfluentNames:
         return _of(found, self._holding(found))
 
     def listed(self) -> list[tuple[Name, Description]] | None:
-        """See :class:`Registry`."""
         try:
             numbers = self._client.versions(self._subject)
         except SchemaNotFoundError:
@@ -131,26 +116,26 @@ class PulsarNames:
         self._client, self._topic = client, topic
 
     def describe(self, name: Name) -> Description | None:
-        """See :class:`Registry`."""
         assert isinstance(name, int)
         try:
-            return _of_pulsar(self._client.by_version(self._topic, name))
+            info = self._client.by_version(self._topic, name)
         except SchemaNotFoundError:
             return None
+        return _described(info.type, info.text)
 
     def listed(self) -> list[tuple[Name, Description]] | None:
-        """See :class:`Registry`."""
-        return [(info.version, _of_pulsar(info)) for info in self._client.all_versions(self._topic)] or None
+        return [
+            (info.version, _described(info.type, info.text)) for info in self._client.all_versions(self._topic)
+        ] or None
 
 
 def _of(schema: ConfluentSchema, versions: tuple[tuple[str, int], ...]) -> Description:
-    name, aliases = names_in(schema.schema_str) if schema.schema_type == "AVRO" else (None, ())
-    return Description(schema.schema_type, name, aliases, versions, schema.rules)
+    return _described(schema.schema_type, schema.schema_str, versions, schema.rules)
 
 
-def _of_pulsar(info: SchemaInfo) -> Description:
-    name, aliases = names_in(info.text) if info.type == "AVRO" else (None, ())
-    return Description(info.type, name, aliases)
+def _described(kind: str, text: str, versions: tuple[tuple[str, int], ...] = (), rules: bool = False) -> Description:
+    name, aliases = names_in(text) if kind == "AVRO" else (None, ())
+    return Description(kind, name, aliases, versions, rules)
 
 
 def names_in(text: str) -> tuple[str | None, tuple[str, ...]]:
@@ -297,7 +282,6 @@ def _refusals(
 
 
 def _later(level: str | None, strategy: str) -> str | None:
-    """The change that the level allows and the strategy refuses."""
     if level is None:
         return None
     old, new = level.partition("_")[0], strategy.partition("_")[0]

@@ -15,7 +15,15 @@ from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, TIMESTAMP_NOT_AVAILABLE, 
 
 from streamnative_serdes import header
 from streamnative_serdes._kafka import Range, TopicConsumer, kafka_errors, place_of, refused
-from streamnative_serdes.migration.framing import KEY_HEADER, BadMessageError, Headers, Name, Rewriter, name_in_header
+from streamnative_serdes.migration.framing import (
+    KEY_HEADER,
+    BadMessageError,
+    Headers,
+    Name,
+    Rewriter,
+    confluent_name,
+    is_text,
+)
 from streamnative_serdes.migration.route import Direction
 
 from .target import batch_size
@@ -82,7 +90,6 @@ class Sample:
 
 
 MOST_NAMES: Final = 2_000  # distinct schemas that are counted each; more are counted together
-_PREFIX: Final = 5  # bytes of Confluent's framing
 
 
 @dataclass(slots=True)
@@ -93,13 +100,11 @@ class Count:
     first: tuple[int, int] = (0, 0)
 
     def add(self, place: tuple[int, int]) -> None:
-        """Count a message at ``place``."""
         if not self.count or place < self.first:
             self.first = place
         self.count += 1
 
     def tree(self) -> dict[str, Any]:
-        """The count as JSON."""
         return {"count": self.count, "first": list(self.first)}
 
 
@@ -111,7 +116,6 @@ class Names:
     more: Count = field(default_factory=Count)
 
     def add(self, name: Name, place: tuple[int, int]) -> None:
-        """Count a message at ``place`` with this name."""
         found = self.each.get(name)
         if found is None:
             found = self.each.setdefault(name, Count()) if len(self.each) < MOST_NAMES else self.more
@@ -133,7 +137,6 @@ class Tally:
         self.newest: int | None = None
 
     def add(self, message: Message) -> None:
-        """Count a message."""
         place = place_of(message)
         key: Any = message.key()
         value: Any = message.value()
@@ -150,7 +153,6 @@ class Tally:
             self.largest, self.largest_at = size, place
 
     def counts(self) -> Mapping[str, dict[str, Any]]:
-        """The count of each kind of message found, as JSON."""
         return {kind: self.kinds[kind].tree() for kind in sorted(self.kinds)}
 
     def _note(self, kind: str, place: tuple[int, int]) -> None:
@@ -173,7 +175,7 @@ class Tally:
             self._note("null_headers", place)
         if b"" in values:
             self._note("empty_headers", place)
-        if not all(data is None or data.isascii() or _is_text(data) for data in values):
+        if not all(data is None or data.isascii() or is_text(data) for data in values):
             self._note("raw_headers", place)
         if len(headers) > 1 and len(dict(headers)) < len(headers):
             self._note("repeated_headers", place)
@@ -205,19 +207,7 @@ class Tally:
 
 def _name_of_key(key: bytes, headers: Headers) -> Name | None:
     """The schema's name in a key of Confluent's. A first byte 00 is no proof: the registry has to know the id."""
-    named = next((data for name, data in headers or () if name == KEY_HEADER), None)
-    if named is not None:
-        try:
-            return name_in_header(named)
-        except BadMessageError:
-            return None
-    return int.from_bytes(key[1:_PREFIX], signed=True) if key[0] == 0 and len(key) >= _PREFIX else None
-
-
-def _is_text(data: bytes) -> bool:
-    """Whether the data are UTF-8."""
     try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+        return confluent_name(key, headers, KEY_HEADER)[0]
+    except BadMessageError:
+        return None

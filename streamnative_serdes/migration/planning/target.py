@@ -45,7 +45,6 @@ class SourceMessages:
 
     @classmethod
     def of(cls, findings: Mapping[str, Any] | None) -> SourceMessages:
-        """The facts in the findings of ``migrate plan``."""
         if findings is None:
             return cls()
         times, counts = findings["timestamps"], findings["counts"]
@@ -68,7 +67,6 @@ def _data(data: bytes | None) -> int:
 
 
 def _varint(number: int) -> int:
-    """The size of a number as a zigzag varint."""
     return 1 if number < 64 else 2 if number < 8_192 else ((number << 1).bit_length() + 6) // 7
 
 
@@ -302,7 +300,6 @@ def ensure_target(
 
 
 def source_of(route: Route) -> Topic:
-    """The topic that is read. Raises BrokerRefusedError or BrokerUnavailableError."""
     cluster = Cluster(route.reading.kafka, route.source, route.pulsar_registry)
     found = cluster.topic(route.source)
     if found is None:
@@ -325,7 +322,6 @@ def transactions_by_default(route: Route) -> bool:
 
 
 def writing_cluster(route: Route) -> Cluster:
-    """The cluster of the target."""
     return Cluster(route.writing.kafka, route.target, route.pulsar_registry)
 
 
@@ -337,7 +333,6 @@ def describe(
     settings: Mapping[str, str],
     accept: Collection[str],
 ) -> Target:
-    """The existing target, or the target that would be created, with its problems."""
     growth = growth_of(route, findings)
     topic = cluster.topic(route.target)
     exists, problems = topic is not None, []

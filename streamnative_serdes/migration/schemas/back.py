@@ -116,7 +116,6 @@ class _Work:
     given: Mapping[int, int]
 
     def check(self) -> None:
-        """Raises SchemaError if a version cannot be copied, or its id has another schema."""
         others = [f"version {info.version} is of type {info.type}" for info in self.versions if info.type != "AVRO"]
         if others:
             raise SchemaError(f"only AVRO can be copied, and {', '.join(others)}", topic=self.state.route.topic.given)
@@ -136,7 +135,6 @@ class _Work:
             raise SchemaError(f"id {number} is not the schema of this version", version=info.version, hint=hint)
 
     def register(self) -> Iterator[Returned]:
-        """Find or register an id for each version, and save the id."""
         for info in self.versions:
             found = self._found(info)
             number = found.id

@@ -53,12 +53,10 @@ class SchemaCopy:
 
     @property
     def missing(self) -> list[Original]:
-        """The schemas to copy that the topic does not have."""
         there = {key_of(info) for info in self.there}
         return [one for one in self.originals.schemas if key(one.text) not in there]
 
     def in_force(self) -> str:
-        """See :func:`strategy_in_force`."""
         there = self.target.all_versions(self.state.route.topic)
         text = there[-1].text if there else self.originals.schemas[0].text
         return strategy_in_force(self.target, self.state.route.topic, text)

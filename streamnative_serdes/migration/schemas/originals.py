@@ -42,7 +42,6 @@ def name_in(info: SchemaInfo) -> str:
 
 
 def joined(*hints: str | None) -> str:
-    """All hints as a single text."""
     return "; ".join(hint for hint in hints if hint)
 
 
@@ -52,8 +51,6 @@ _ALONE: Final = "Pulsar accepts it as a topic's only schema, and fails when it i
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A schema to copy."""
-
     names: tuple[Name, ...]  # the schema's names in messages: the id, and the GUID if the registry tells it
     origin: str  # the schema's place, such as "orders-value version 3", for people
     text: str  # the Avro schema, with the types that it refers to written out inside
@@ -61,8 +58,6 @@ class Original:
 
 @dataclass(frozen=True, slots=True)
 class Originals:
-    """The schemas to copy."""
-
     schemas: list[Original]  # the subject's versions in order, then the schemas outside of the subject
     latest: Name | None  # the name of the subject's latest version; None if the subject does not exist
     unknown: list[Name]  # names that ``migrate plan`` found in messages, but that the registry does not know
@@ -115,7 +110,6 @@ class _Reading:
             self.add(found, origin, name)
 
     def add(self, schema: ConfluentSchema, origin: str, name: Name | None = None) -> None:
-        """Add a schema, or the reason why it cannot be copied."""
         names = tuple(dict.fromkeys(one for one in (schema.id, name, schema.guid) if one is not None))
         self._known.update(names)
         try:
@@ -135,7 +129,6 @@ class _Reading:
         return text
 
     def refuse(self) -> None:
-        """Raises SchemaError if there was a schema that cannot be copied."""
         for one in self.schemas if len(self.schemas) > 1 else ():
             fault = comparison_fault(one.text)
             if fault is not None:

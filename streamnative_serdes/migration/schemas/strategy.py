@@ -40,16 +40,12 @@ _NAMESPACE: Final = "--namespace-strategy widens that of the namespace instead, 
 
 @dataclass(frozen=True, slots=True)
 class Widening:
-    """A strategy that is to be widened."""
-
     entry: Widened  # the strategy that is changed, and its old value
     topics: tuple[str, ...]  # the full names of the affected topics
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """The outcome of putting back a widened strategy."""
-
     entry: Widened  # the strategy that had been changed
     # ``restored``; ``unchanged``, since the strategy already had its old value; ``changed`` by somebody else, so the
     # strategy was not put back; ``gone`` with its topic or namespace

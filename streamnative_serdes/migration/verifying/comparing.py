@@ -24,8 +24,6 @@ _RECENT: Final = 32  # copies that a second copy is looked for among
 
 @dataclass(slots=True)
 class Counts:
-    """The counts of one partition."""
-
     partition: int  # its number
     source: int = 0  # messages of the source that were read
     copied: int = 0  # messages of the source whose copies in the target are as expected
@@ -51,11 +49,9 @@ class Ahead:
         self._items, self._held = items, deque[Item]()
 
     def take(self) -> Item | None:
-        """The next message; None at the end."""
         return self._held.popleft() if self._held else next(self._items, None)
 
     def look(self, count: int) -> list[Item]:
-        """The next messages, as many as there are."""
         self._held.extend(islice(self._items, count - len(self._held)) if len(self._held) < count else ())
         return list(islice(self._held, count))
 
@@ -212,7 +208,6 @@ class Comparison:
         self._report(self._differences.missing(item))
 
     def _report_rest(self) -> None:
-        """Report that all messages left in the source are missing: the target has ended."""
         while (item := self._source.take()) is not None:
             self._miss(item)
 

@@ -45,7 +45,6 @@ class SourceContents:
         self.unmapped: set[Name] = set()  # schemas that messages name, and that were not copied
 
     def of(self, message: Message) -> Item:
-        """The expected copy of a message. Raises BadMessageError."""
         key: Any = message.key()
         headers: Any = message.headers()
         value: Any = message.value()
@@ -95,7 +94,6 @@ class SourceContents:
         return kept
 
     def _is_bytes(self, name: Name) -> bool:
-        """Whether the root of the schema that a key names is ``bytes``."""
         try:
             form = self._schemas.of(name).form
         except SchemaNotFoundError as error:
@@ -141,7 +139,6 @@ class TargetContents:
         self._by_prefix: dict[bytes, KnownSchema] = {}
 
     def of(self, message: Message) -> Item:
-        """The parts of a message to compare. Raises SchemaRegistryError if the registry cannot be asked."""
         key: Any = message.key()
         headers: Any = message.headers()
         value: Any = message.value()

@@ -30,8 +30,6 @@ _PAIR: Final = struct.Struct("<ii")
 
 
 class Value(NamedTuple):
-    """The value of a message."""
-
     schema: bytes  # the fingerprint of its schema
     data: bytes  # the datum, in canonical form if it can be decoded, otherwise unchanged
     decoded: bool  # whether the datum can be decoded
@@ -55,13 +53,10 @@ class Item(NamedTuple):
 
 
 class Checksum:
-    """The checksum of messages in their order."""
-
     def __init__(self) -> None:
         self._hash = blake2b(digest_size=SIZE)
 
     def add(self, content: Content) -> None:
-        """Add a message."""
         self.add_packed(packed(content))
 
     def add_packed(self, data: bytes) -> None:
@@ -69,12 +64,10 @@ class Checksum:
         self._hash.update(data)
 
     def text(self) -> str:
-        """The checksum, in hexadecimal digits."""
         return self._hash.hexdigest()
 
 
 def packed(content: Content) -> bytes:
-    """The bytes of a message for its checksum."""
     key, headers, (kind, moment), value = content
     size = -1 if value is None else len(value[1])
     head = _HEAD.pack(-1 if key is None else len(key), len(headers), kind, moment, size)
@@ -83,7 +76,6 @@ def packed(content: Content) -> bytes:
 
 
 def digest(content: Content) -> bytes:
-    """The checksum of one message."""
     return blake2b(packed(content), digest_size=SIZE).digest()
 
 
@@ -102,8 +94,6 @@ _TYPES: Final = ("none", "create time", "log append time")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A difference."""
-
     partition: int  # of both topics
     source_offset: int | None  # of the message in the source; None for a message that only the target has
     target_offset: int | None  # of the copy in the target; None if there is no copy
@@ -125,12 +115,10 @@ class Differences:
         self.first: list[Difference] = []
 
     def add(self, difference: Difference) -> None:
-        """Keep a difference, unless enough are kept already."""
         if len(self.first) < self.most:
             self.first.append(difference)
 
     def of_pair(self, left: Item, right: Item) -> Difference:
-        """The difference between a message of the target and the expected copy."""
         parts = {}
         for name, one, other in zip(Content._fields[:3], left.content, right.content, strict=False):
             if one != other:
@@ -148,23 +136,19 @@ class Differences:
         return self._difference(left, right, ", ".join(names), expected, got)
 
     def of_order(self, left: Item, right: Item) -> Difference:
-        """The difference that a copy is in another place."""
         return self._difference(
             left, right, "order", "the order of the source", f"its copy is at offset {right.offset}"
         )
 
     def missing(self, left: Item) -> Difference:
-        """The difference that a message has no copy."""
         return self._difference(left, None, "missing", self._message(left, 0), "no copy")
 
     def unexpected(self, right: Item, original: Item | None) -> Difference:
-        """The difference that a message of the target is not a copy, or is a second copy."""
         part = "unexpected" if original is None else "copied twice"
         expected = "no message" if original is None else "one copy"
         return self._difference(original, right, part, expected, self._message(right, 1))
 
     def dead_letter(self, offset: int, expected: str, got: str) -> Difference:
-        """The difference between a dead letter and the expected one."""
         return Difference(self.partition, offset, None, "dead letter", expected, got)
 
     def _difference(self, left: Item | None, right: Item | None, part: str, expected: str, got: str) -> Difference:

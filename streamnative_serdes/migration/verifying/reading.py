@@ -132,7 +132,6 @@ def letters_in_topic(kafka: Mapping[str, Any], topic: str, source: str) -> Itera
 
 
 def letters_in_file(path: Path, source: str) -> Iterator[DeadLetter]:
-    """Yield the dead letters in a file. Raises FileError."""
     if not path.exists():
         raise FileError(f"{path} does not exist", hint="--dead-letters names the file that migrate topic wrote")
     yield from read_file(path, source)

@@ -27,7 +27,9 @@ from streamnative_serdes._schema import (
     Union,
     comparable,
     name_of,
+    only_branch,
     parse,
+    told_apart,
 )
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError
@@ -44,13 +46,11 @@ _MAX_DEPTH: Final = 600  # levels in one datum: twice the default of messages, s
 
 
 class CanonicalForm:
-    """The canonical form of one schema's data."""
-
     def __init__(self, schema: Schema) -> None:
         self.schema, self.fingerprint = schema, fingerprint(schema)
         self._sized = parse(schema.text, strict=False, limits=_LIMITS) if schema.unsized else schema
         plain = _Plain()
-        tree = plain.of(schema.root)
+        tree = plain.of(told_apart(schema).root)
         self._codec = Codec(
             parse(json.dumps(tree), strict=False, limits=_LIMITS),
             max_depth=_MAX_DEPTH,
@@ -93,11 +93,9 @@ def fingerprint(schema: Schema) -> bytes:
 
 
 class _Plain:
-    """Makes a schema with the same encoding, in which decoded data keep all that was encoded.
+    """Makes the text of a schema of :func:`told_apart`, in which decoded data keep all that was encoded.
 
-    Branches of a union are records of one field, unless null is the only other branch: records of different names are
-    told apart where numbers of different types are not. A record is encoded as its fields, so nothing is added. Floats
-    and doubles are fixed: their bits do not change. Names are numbers, since those of the schema may not be valid.
+    Floats and doubles are fixed: their bits do not change. Names are numbers, since those of the schema may be invalid.
     """
 
     def __init__(self) -> None:
@@ -114,7 +112,8 @@ class _Plain:
             self.maps = True
             return {"type": "map", "values": self.of(node.values)}
         if isinstance(node, Union):
-            return self._union(node)
+            self.named_branches |= only_branch(node) is None
+            return [self.of(branch) for branch in node.branches]
         return self._bits(node.kind) if node.kind in _FLOATS else node.kind
 
     def _named(self, node: Record | Enum | Fixed) -> Any:
@@ -128,15 +127,6 @@ class _Plain:
             return {"type": "enum", "name": name, "symbols": [f"S{number}" for number in range(len(node.symbols))]}
         fields = [{"name": f"f{number}", "type": self.of(part.type)} for number, part in enumerate(node.fields)]
         return {"type": "record", "name": name, "fields": fields}
-
-    def _union(self, node: Union) -> Any:
-        if sum(branch.kind != "null" for branch in node.branches) < 2:
-            return [self.of(branch) for branch in node.branches]
-        self.named_branches = True
-        return ["null" if branch.kind == "null" else self._branch(branch) for branch in node.branches]
-
-    def _branch(self, node: AvroType) -> Any:
-        return {"type": "record", "name": self._name(), "fields": [{"name": "f0", "type": self.of(node)}]}
 
     def _bits(self, kind: str) -> Any:
         key = f" {kind}"  # no type has a name with a blank
@@ -166,8 +156,6 @@ _MOST_MISSING: Final = 10_000  # corrupt messages may name any number of schemas
 
 @dataclass(frozen=True, slots=True)
 class KnownSchema:
-    """A schema of a registry."""
-
     name: Name  # the schema's name in messages
     fingerprint: bytes  # equal for schemas that Pulsar's registry treats as the same
     form: CanonicalForm | None  # of the schema's data; None if the schema is not valid Avro
@@ -178,7 +166,6 @@ class KnownSchema:
 
     @property
     def title(self) -> str:
-        """The name of the schema's type, or the schema's fault."""
         return self.fault or "" if self.form is None else name_of(self.form.schema.root)
 
     def check(self, datum: bytes) -> None:
@@ -188,11 +175,9 @@ class KnownSchema:
         self.form.check(datum)
 
     def shown(self, value: Value) -> str:
-        """A value of this schema for people."""
         return self.form.shown(value.data) if self.form is not None and value.decoded else value.data.hex(" ")
 
     def value(self, datum: bytes) -> Value:
-        """The value of a message with this schema."""
         if self.form is not None:
             try:
                 return Value(self.fingerprint, self.form.of(datum), True)
@@ -249,7 +234,6 @@ def _unreadable(name: Name, text: str, fault: str) -> KnownSchema:
 
 
 def of_confluent(registry: ConfluentRegistryClient) -> SideSchemas:
-    """The schemas of Confluent's side, by id or GUID."""
 
     def fetch(name: Name) -> tuple[str, str]:
         found = registry.by_id(name) if isinstance(name, int) else registry.by_guid(name)
@@ -264,7 +248,6 @@ def of_confluent(registry: ConfluentRegistryClient) -> SideSchemas:
 
 
 def of_pulsar(registry: SchemaRegistryClient, topic: TopicName) -> SideSchemas:
-    """The schemas of a topic of Pulsar's side, by version."""
 
     def fetch(name: Name) -> tuple[str, str]:
         assert isinstance(name, int)

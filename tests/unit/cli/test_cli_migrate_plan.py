@@ -9,6 +9,7 @@ import pytest
 from command import CommandLine, Ended
 
 from streamnative_serdes.cli.migrate import plan as module
+from streamnative_serdes.cli.migrate.steps import ProgressBar
 from streamnative_serdes.migration import Findings, PlanOptions, Problem, State
 
 AWAY = "127.0.0.1:1"
@@ -148,14 +149,14 @@ def test_a_missing_address_is_an_error_of_usage() -> None:
 def test_progress_is_shown_as_differences() -> None:
     seen: list[tuple[str, int]] = []
 
-    class Bar:
+    class Bar(ProgressBar):
         def expect(self, total: int) -> None:
             seen.append(("expect", total))
 
         def advance(self, messages: int) -> None:
             seen.append(("advance", messages))
 
-    show = module._shown(Bar())  # type: ignore[arg-type]
-    show(3, 10)
-    show(10, 10)
+    bar = Bar()
+    bar.show(3, 10)
+    bar.show(10, 10)
     assert seen == [("expect", 10), ("advance", 3), ("expect", 10), ("advance", 7)]

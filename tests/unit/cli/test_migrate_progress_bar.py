@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from streamnative_serdes.cli.migrate import progress_bar as module
-from streamnative_serdes.cli.migrate.progress_bar import progress_bar
+from streamnative_serdes.cli.migrate import steps as module
+from streamnative_serdes.cli.migrate.steps import progress_bar
 
 
 class Terminal(io.StringIO):
@@ -20,7 +20,8 @@ def shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, *, silent: bool 
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.setattr(sys, "stderr", stream)
-    with progress_bar("copying", 10, silent=silent) as bar:
+    monkeypatch.setattr(module, "as_json", lambda: silent)
+    with progress_bar("copying") as bar:
         bar.advance(3)
         bar.expect(20)
         bar.advance(4)
@@ -46,7 +47,7 @@ def test_without_a_terminal_a_line_is_shown_every_minute(monkeypatch: pytest.Mon
     assert shown(monkeypatch, io.StringIO()) == ""  # it took no time
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
-    with progress_bar("copying", None) as bar:
+    with progress_bar("copying") as bar:
         for passed, done in ((59.0, 2_000), (1.0, 1_000), (30.0, 500), (30.0, 500), (60.0, 0)):
             now[0] += passed
             bar.advance(done)

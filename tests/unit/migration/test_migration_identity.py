@@ -16,13 +16,13 @@ PARTS = {"partition": 0, "offset": 6, "key": None, "value": b"v", "timestamp": (
 NEXT = SimpleNamespace(**{name: lambda part=part: part for name, part in PARTS.items()})  # the message behind it
 
 
-def side(monkeypatch: pytest.MonkeyPatch, now: str | None, found: Any) -> resuming._Side:
+def side(monkeypatch: pytest.MonkeyPatch, now: str | None, found: Any) -> resuming._CopiedTopic:
     """The source, with this id now, and this first message from offset 5 on."""
     monkeypatch.setattr(resuming, "Cluster", lambda *_: SimpleNamespace(id_of=lambda _: (True, now)))
     monkeypatch.setattr(resuming, "bounds", lambda *_: {0: (0, 9)})
     monkeypatch.setattr(resuming, "_first", lambda *_: {} if found is None else {0: found})
     route: Any = SimpleNamespace(reading=SimpleNamespace(kafka={}), source="orders", target="copies")
-    return resuming._Side(route, "source")
+    return resuming._CopiedTopic(route, "source")
 
 
 @pytest.mark.parametrize("found", [None, NEXT])
