@@ -29,7 +29,7 @@ from streamnative_serdes.converters.stored import read_batches_one_by_one, read_
 from streamnative_serdes.errors import DecodeError, EncodeError, SerdesError
 
 from .failures import Command, FailureError, failure_of
-from .options import FILE, Connection, connected, optional_topic
+from .options import FILE, Connection, choice_option, connected, optional_topic
 from .output import counted, say, show
 from .targets import Item, KafkaBatches, Lines, PulsarEntries, Target, Unchanged
 
@@ -167,28 +167,22 @@ def _start(_context: click.Context, _parameter: click.Parameter, value: str) -> 
 @click.option("--topic", callback=optional_topic, help="Read this topic through Pulsar's admin API instead of files.")
 @click.option("--partition", type=click.IntRange(0), help="Only this partition, of files too.")
 @click.option("--start", default="0:0", callback=_start, metavar="LEDGER:ENTRY", help="Where to begin in the topic.")
-@click.option(
+@choice_option(
     "--to",
     "target",
-    type=click.Choice(["json", "pulsar", "kafka", "entries"]),
-    default="json",
-    show_default=True,
-    help="JSON lines; a dump of entries of Pulsar's format; Kafka's batches; or a dump of the entries as they are.",
+    of=("json", "pulsar", "kafka", "entries"),
+    text="JSON lines; a dump of entries of Pulsar's format; Kafka's batches; or a dump of the entries as they are.",
 )
-@click.option(
+@choice_option(
     "--input-format",
-    type=click.Choice(["entries", "entry", "batches"]),
-    default="entries",
-    show_default=True,
-    help="Files are dumps of entries; each is one entry; or each is Kafka's batches.",
+    of=("entries", "entry", "batches"),
+    text="Files are dumps of entries; each is one entry; or each is Kafka's batches.",
 )
 @click.option("--output", "-o", type=FILE, help="The file to write; it must not exist.  [default: standard output]")
-@click.option(
+@choice_option(
     "--isolation",
-    type=click.Choice(["read_uncommitted", "read_committed"]),
-    default="read_uncommitted",
-    show_default=True,
-    help="Whether records of open and aborted transactions of Kafka are left out.",
+    of=("read_uncommitted", "read_committed"),
+    text="Whether records of open and aborted transactions of Kafka are left out.",
 )
 @click.option("--keep-header", is_flag=True, help="Leave the schema version header on the values.")
 @click.option("--failed", type=FILE, help="Go on after entries that cannot be read, and write them to this dump.")

@@ -21,7 +21,7 @@ from .failures import Command, FailureError, failure_of
 from .framing import AnyFramer, framer_of
 from .kafka import Outbox, Start, consumed
 from .lines import Line, parse_line, place_of
-from .options import GIVEN_FILE, Connection, connected, topic_name
+from .options import GIVEN_FILE, PARTITIONS, Connection, choice_option, connected, topic_name
 from .output import counted, say, show, show_json
 
 # Messages as they come: the members of their lines that say where they are, their values, keys and headers.
@@ -48,20 +48,16 @@ def _start(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     metavar="beginning|end|OFFSET|-N|TIME",
     help="Where to begin; -N is N messages before the end of each partition.",
 )
-@click.option(
-    "--partition", "partitions", multiple=True, type=click.IntRange(0), help="Only this one; can be repeated."
-)
+@PARTITIONS
 @click.option("--max", "most", type=click.IntRange(1), help="Stop after this many messages.")
 @click.option("--follow", is_flag=True, help="Wait for new messages, until Ctrl-C.")
 @click.option(
     "--input", "file", type=click.File("rb"), help="Read this file instead of the broker; - for standard input."
 )
-@click.option(
+@choice_option(
     "--input-format",
-    type=click.Choice(["raw", "base64", "hex"]),
-    default="raw",
-    show_default=True,
-    help="raw: the file is one message; otherwise each of its lines is one.",
+    of=("raw", "base64", "hex"),
+    text="raw: the file is one message; otherwise each of its lines is one.",
 )
 @click.option("--schema", type=GIVEN_FILE, help="The reader's schema (.avsc): show all messages as this schema.")
 @click.option("--schema-version", "version", type=click.IntRange(0), help="Version of messages without a header.")

@@ -21,7 +21,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
 from functools import wraps
@@ -279,6 +279,16 @@ def pairs_option(*names: str, **more: Any) -> Callable[..., Any]:
     return click.option(*names, **{"multiple": True, "metavar": "KEY=VALUE", "callback": pairs, **more})
 
 
+def choice_option(*names: str, of: Sequence[str], text: str) -> Callable[..., Any]:
+    """An option with these values, of which the first is the default."""
+    return click.option(*names, type=click.Choice(of), default=of[0], show_default=True, help=text)
+
+
+PARTITIONS: Final = click.option(
+    "--partition", "partitions", multiple=True, type=click.IntRange(0), help="Only this one; can be repeated."
+)
+
+
 def with_options(run: Callable[..., _R], options: Iterable[Callable[..., Any]]) -> Callable[..., _R]:
     """``run`` with these arguments and options, in their order in --help."""
     for option in reversed([*options]):
@@ -293,14 +303,10 @@ def config_option(text: str) -> Callable[..., Any]:
 def set_options(side: str, text: str) -> tuple[Callable[..., Any], ...]:
     """The options --set, with its help, and --secret; their keys begin with ``side``."""
     secret = f"{side}KEY=env:VARIABLE|{side}KEY=file:PATH"
+    about = "An option whose value is in an environment variable or a file."
     return (
         pairs_option("--set", "options", metavar=f"{side}KEY=VALUE", help=text),
-        pairs_option(
-            "--secret",
-            "secrets",
-            metavar=secret,
-            help="An option whose value is in an environment variable or a file.",
-        ),
+        pairs_option("--secret", "secrets", metavar=secret, help=about),
     )
 
 

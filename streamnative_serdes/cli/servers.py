@@ -26,7 +26,7 @@ from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient
 
 from .failures import REFUSED, Command, FailureError, failure_of
 from .kafka import reach_end
-from .options import Connection, connected, optional_topic
+from .options import Connection, choice_option, connected, optional_topic
 from .output import as_json, counted, marked, say, show_json, show_table
 
 _SECONDS: Final = 5.0  # for an answer of the registry, and of a broker
@@ -48,14 +48,7 @@ class Result:
 
 @click.command(cls=Command)
 @click.argument("topic", required=False, callback=optional_topic)
-@click.option(
-    "--for",
-    "purpose",
-    type=click.Choice(["consume", "produce", "admin"]),
-    default="consume",
-    show_default=True,
-    help="Which rights are needed.",
-)
+@choice_option("--for", "purpose", of=("consume", "produce", "admin"), text="Which rights are needed.")
 @connected
 def ping(connection: Connection, topic: str | None, purpose: str) -> None:
     """Check registry and broker, and the rights on TOPIC.

@@ -14,8 +14,13 @@ from streamnative_serdes.errors import SchemaNotFoundError
 from streamnative_serdes.migration.copying.messages import Rules as CopyRules
 from streamnative_serdes.migration.framing import BadMessageError, Name
 from streamnative_serdes.migration.verifying.comparing import Comparison, Counts, Rules
-from streamnative_serdes.migration.verifying.contents import SourceContents, TargetContents
-from streamnative_serdes.migration.verifying.items import Difference, Differences, Item
+from streamnative_serdes.migration.verifying.contents import (
+    Difference,
+    Differences,
+    Item,
+    SourceContents,
+    TargetContents,
+)
 from streamnative_serdes.migration.verifying.values import SideSchemas
 
 Schemas = Mapping[Name, Any]

@@ -20,6 +20,7 @@ from streamnative_serdes.cli.options import (
     REPORTING,
     SIDES,
     SideName,
+    choice_option,
     config_option,
     connection_of,
     note_reporting,
@@ -56,23 +57,17 @@ def _start(state: State, start: str) -> Mapping[int, int]:
 
 _RULES: Final = ("keys", "check", "allow_header_loss", "allow_time_loss")
 _OPTIONS: Final = (
-    click.option(
-        "--keys",
-        type=click.Choice(["keep", "strip"]),
-        default="keep",
-        show_default=True,
-        help="Strip takes Confluent's framing off keys; the partition stays.",
+    choice_option(
+        "--keys", of=("keep", "strip"), text="Strip takes Confluent's framing off keys; the partition stays."
     ),
     click.option("--check", is_flag=True, help="Decode each value too; those that cannot be decoded are dead letters."),
     click.option("--allow-header-loss", is_flag=True, help="Copy messages whose headers the target's broker alters."),
     click.option("--allow-time-loss", is_flag=True, help="Copy messages without a time; they get the present one."),
-    click.option(
+    choice_option(
         "--from",
         "start",
-        type=click.Choice(["beginning", "copied"]),
-        default="beginning",
-        show_default=True,
-        help="With --back, `copied` begins behind what the way forth has copied to SOURCE.",
+        of=("beginning", "copied"),
+        text="With --back, `copied` begins behind what the way forth has copied to SOURCE.",
     ),
 )
 

@@ -13,7 +13,7 @@ import click
 
 from streamnative_serdes._kafka import is_waiting
 from streamnative_serdes.cli.failures import INTERRUPTED, Command, FailureError
-from streamnative_serdes.cli.options import FILE, pairs_option
+from streamnative_serdes.cli.options import FILE, choice_option, pairs_option
 from streamnative_serdes.cli.output import show
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.migration import (
@@ -39,19 +39,13 @@ from .steps import progress_bar, routed, ruled
     metavar="FILE",
     help="Put messages that cannot be copied here.  [default: the topic TARGET.dead-letters]",
 )
-@click.option(
+@choice_option(
     "--transactions",
-    type=click.Choice(["auto", "on", "off"]),
-    default="auto",
-    show_default=True,
-    help="Auto: on where `migrate plan` found them to work, off on a KoP. Off: copies have a header with their place.",
+    of=("auto", "on", "off"),
+    text="Auto: on where `migrate plan` found them to work, off on a KoP. Off: copies have a header with their place.",
 )
-@click.option(
-    "--engine",
-    type=click.Choice(["client", "spark"]),
-    default="client",
-    show_default=True,
-    help="Spark: a task for each partition, on a cluster; without transactions.",
+@choice_option(
+    "--engine", of=("client", "spark"), text="Spark: a task for each partition, on a cluster; without transactions."
 )
 @click.option("--master", metavar="URL", help="Of the Spark cluster.  [default: that of spark-submit, or this machine]")
 @click.option("--create", is_flag=True, help="Create TARGET if it is missing.")

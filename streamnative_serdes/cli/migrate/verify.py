@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 import click
 
 from streamnative_serdes.cli.failures import REFUSED, Command, FailureError
+from streamnative_serdes.cli.options import PARTITIONS, choice_option
 from streamnative_serdes.cli.output import as_json, marked, say, show_json, show_table
 from streamnative_serdes.migration import Rules, State
 from streamnative_serdes.migration.verifying.comparing import Counts
@@ -32,12 +33,10 @@ def _letters(
 
 
 @click.command(cls=Command)
-@click.option(
+@choice_option(
     "--until",
-    type=click.Choice(["source-end", "copied"]),
-    default="source-end",
-    show_default=True,
-    help="Compare the source up to its present end, or as far as `migrate topic` has come.",
+    of=("source-end", "copied"),
+    text="Compare the source up to its present end, or as far as `migrate topic` has come.",
 )
 @click.option(
     "--dead-letters",
@@ -46,9 +45,7 @@ def _letters(
     callback=_letters,
     help="Exactly the messages that cannot be copied have to be there.  [default: where `migrate topic` has put them]",
 )
-@click.option(
-    "--partition", "partitions", multiple=True, type=click.IntRange(0), help="Only this one; can be repeated."
-)
+@PARTITIONS
 @click.option(
     "--sample", "samples", type=click.IntRange(1), metavar="N", help=f"Compare N samples of {SAMPLE} messages."
 )

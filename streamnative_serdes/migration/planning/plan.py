@@ -40,7 +40,7 @@ from streamnative_serdes.migration.state import State
 
 from .probe import Probed, probe
 from .problems import Problem, ProblemsError, Tree, judged, of_probe, of_source
-from .registries import ConfluentNames, Description, PulsarNames, of_registries, source_registry, there_now
+from .registries import Description, Registry, of_registries, source_registry, there_now
 from .source_messages import Count, Names, Progress, Sample, Tally
 from .target import Target, describe, ensure_target, source_of, writing_cluster
 
@@ -77,9 +77,7 @@ def of_messages(tally: Tally, bounds: Mapping[int, Range], *, whole: bool) -> Tr
     }
 
 
-def of_schemas(
-    tally: Tally, registry: ConfluentNames | PulsarNames, listed: Sequence[tuple[Name, Description]] | None
-) -> Tree:
+def of_schemas(tally: Tally, registry: Registry, listed: Sequence[tuple[Name, Description]] | None) -> Tree:
     """The findings about the schemas that messages name; the registry's errors are not caught."""
     known, unknown = _looked_up(tally.names, registry)
     keys, _ = _looked_up(tally.key_names, registry)
@@ -93,7 +91,7 @@ def of_schemas(
     }
 
 
-def _looked_up(names: Names, registry: ConfluentNames | PulsarNames) -> tuple[list[Tree], list[Tree]]:
+def _looked_up(names: Names, registry: Registry) -> tuple[list[Tree], list[Tree]]:
     known: list[Tree] = []
     unknown: list[Tree] = []
     for name, count in sorted(names.each.items(), key=lambda entry: (str(type(entry[0])), entry[0])):

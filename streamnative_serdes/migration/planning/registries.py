@@ -46,16 +46,6 @@ class Description:
         }
 
 
-@contextmanager
-def source_registry(route: Route) -> Iterator[ConfluentNames | PulsarNames]:
-    if route.direction == "forward":
-        with route.confluent_registry() as confluent:
-            yield ConfluentNames(confluent, route.subject)
-    else:
-        with route.pulsar_registry() as pulsar:
-            yield PulsarNames(pulsar, route.topic)
-
-
 class ConfluentNames:
     """Schemas by id or GUID in a registry with Confluent's API.
 
@@ -127,6 +117,19 @@ class PulsarNames:
         return [
             (info.version, _described(info.type, info.text)) for info in self._client.all_versions(self._topic)
         ] or None
+
+
+Registry: TypeAlias = ConfluentNames | PulsarNames
+
+
+@contextmanager
+def source_registry(route: Route) -> Iterator[Registry]:
+    if route.direction == "forward":
+        with route.confluent_registry() as confluent:
+            yield ConfluentNames(confluent, route.subject)
+    else:
+        with route.pulsar_registry() as pulsar:
+            yield PulsarNames(pulsar, route.topic)
 
 
 def _of(schema: ConfluentSchema, versions: tuple[tuple[str, int], ...]) -> Description:

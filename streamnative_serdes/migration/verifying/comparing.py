@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from .contents import TIME_LOST
-from .items import Checksum, Content, Difference, Differences, Item, packed
+from .contents import TIME_LOST, Checksum, Content, Difference, Differences, Item, packed
 
 WINDOW: Final = 32  # messages that may be different before both sides agree again
 _AGREEING: Final = 8  # messages that have to agree after a difference

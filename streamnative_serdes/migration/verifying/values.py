@@ -13,7 +13,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from streamnative_serdes._schema import (
     Array,
@@ -36,13 +36,17 @@ from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundE
 from streamnative_serdes.migration.framing import Name
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, SchemaRegistryClient, TopicName
 
-from .items import Value
-
 FINGERPRINT: Final = 16  # bytes
 _BYTES: Final = Codec("bytes")
 _FLOATS: Final = {"float": 4, "double": 8}  # bytes
 _LIMITS: Final = Limits(size=1 << 30, names=1_000_000, depth=1_000)  # the schema was parsed within limits before
 _MAX_DEPTH: Final = 600  # levels in one datum: twice the default of messages, since branches are records here
+
+
+class Value(NamedTuple):
+    schema: bytes  # the fingerprint of its schema
+    data: bytes  # the datum, in canonical form if it can be decoded, otherwise unchanged
+    decoded: bool  # whether the datum can be decoded
 
 
 class CanonicalForm:

@@ -28,8 +28,7 @@ from streamnative_serdes.migration.state import State
 
 from .comparing import Comparison, Counts
 from .comparing import Rules as ComparisonRules
-from .contents import SourceContents, TargetContents
-from .items import Difference, Differences, Item
+from .contents import Difference, Differences, Item, SourceContents, TargetContents
 from .reading import LetterCheck, SideReader, letters_in_file, letters_in_topic
 from .values import of_confluent, of_pulsar
 
