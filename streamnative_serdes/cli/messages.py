@@ -16,13 +16,12 @@ import click
 from streamnative_serdes._schema import load
 from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError, SchemaNotFoundError, SerdesError
 
-from .decoding import NO_KEY, MessageDecoder, apparent
 from .failures import Command, FailureError, failure_of
-from .framing import AnyFramer, framer_of
 from .kafka import Outbox, Start, consumed
 from .lines import Line, parse_line, place_of
 from .options import GIVEN_FILE, PARTITIONS, Connection, choice_option, connected, topic_name
 from .output import counted, say, show, show_json
+from .values import NO_KEY, AnyFramer, MessageDecoder, apparent, framer_of
 
 # Messages as they come: the members of their lines that say where they are, their values, keys and headers.
 _Incoming: TypeAlias = Generator[tuple[dict[str, Any], bytes | None, Any, Any], None, None]

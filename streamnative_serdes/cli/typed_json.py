@@ -48,14 +48,14 @@ def join(key: bytes | None, value: bytes | None) -> bytes:
     return b"".join(_NULL if half is None else len(half).to_bytes(_SIZE) + half for half in (key, value))
 
 
-def within(name: str, work: Callable[[Any], _Done], data: Any) -> _Done | None:
+def within(name: str | None, work: Callable[[Any], _Done], data: Any) -> _Done | None:
     """The result of ``work`` for one half; None for None. The paths of errors begin with ``name``."""
     if data is None:
         return None
     try:
         return work(data)
     except (DecodeError, EncodeError) as error:
-        raise error.inside(name) from None
+        raise error.inside(name) if name else error from None
 
 
 _INT64: Final = Struct(">q")

@@ -1,39 +1,44 @@
-"""Decoding for people: a message's value as JSON, with its framing and the version of the schema that read it."""
+"""Values of messages as JSON and back, by the schemas of their topic: decoding for people, framing for ``produce``."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from uuid import UUID
 
-from streamnative_serdes import KafkaAvroDeserializer, header
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, header
+from streamnative_serdes import _config as config
 from streamnative_serdes._call_path import LATEST
 from streamnative_serdes._config import (
     CONFLUENT,
     CONFLUENT_HEADER,
     DESERIALIZER_OPTIONS,
+    REGISTRY_OPTIONS,
+    SERIALIZER_OPTIONS,
     CodecArguments,
     codec_arguments,
+    parse,
     schema_limits,
 )
 from streamnative_serdes._lifecycle import policy_of
 from streamnative_serdes._reading.attempts import Attempt
 from streamnative_serdes._reading.framings import schema_id_header
 from streamnative_serdes._reading.policy import ReadPolicy
-from streamnative_serdes._schema import Schema
-from streamnative_serdes._topics.schema_version import Compiled, SchemaVersion
+from streamnative_serdes._schema import Limits, Schema, parse_given
+from streamnative_serdes._topics.schema_version import Compiled, SchemaVersion, holds, known_from
 from streamnative_serdes.codec import Codec
-from streamnative_serdes.errors import ConfigError, DecodeError, SchemaNotFoundError
+from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.key_value import INLINE
 
-from .avro_json import JsonWriter
+from .avro_json import JsonWriter, reader_of
+from .lines import ABSENT, Line
 from .options import Connection
-from .typed_json import TypedJson, json_of, split, within
+from .typed_json import TypedJson, join, json_of, split, within
 
 _FRAMED, _BARE = "snip42", "headerless"
 NO_KEY: Final = object()  # in the place of a message's key, or of what it holds
 # How data must look for avro_json, and that each message is shown by the schema it was written with.
-_RAW: Final = {
+_RAW_READING: Final = {
     "avro.logical.types": False,
     "return.record.name": True,
     "use.latest.version": False,
@@ -106,7 +111,7 @@ class MessageDecoder:
     """
 
     def __init__(self, connection: Connection, schema: str | None = None, version: int | None = None) -> None:
-        conf = connection.options_of(DESERIALIZER_OPTIONS, **_RAW)
+        conf = connection.options_of(DESERIALIZER_OPTIONS, **_RAW_READING)
         self._deserializer = _Deserializer(conf, schema)
         self._policy: _NotingPolicy = policy_of(self._deserializer)
         self._options: CodecArguments = codec_arguments(self._policy.conf)
@@ -124,9 +129,12 @@ class MessageDecoder:
             return self._decode_avro(topic, data, headers)
         if self._policy.reading is not None:
             raise ConfigError(f"--schema is for topics of type AVRO, and this one is of type {known.type}", topic=topic)
-        if known.halves is None:
-            return self._decode_other(self._chosen(topic, known), data)
-        return self._decode_pair(topic, known, data, key)
+        if known.halves is not None:
+            return self._decode_pair(topic, known, data, key)
+        if data is None:
+            return Decoded(None, None, None)
+        known = self._chosen(topic, known)
+        return Decoded(_BARE, known.version, self._show(known, None, data))
 
     def _other_type(self, topic: str) -> SchemaVersion | None:
         """The topic's latest schema, if it is not of type AVRO."""
@@ -142,22 +150,13 @@ class MessageDecoder:
     def _chosen(self, topic: str, latest: SchemaVersion) -> SchemaVersion:
         return latest if self._version is None else self._policy.binding.version(topic, self._version)
 
-    def _decode_other(self, known: SchemaVersion, data: bytes | None) -> Decoded:
-        """JSON, protobuf and primitive types, which have no header."""
-        if data is None:
-            return Decoded(None, None, None)
-        try:
-            return Decoded(_BARE, known.version, self._json_of(known).show(data))
-        except DecodeError as error:
-            raise error.at(topic=known.topic, version=known.version) from None
-
     def _decode_pair(self, topic: str, latest: SchemaVersion, data: bytes | None, key: Any) -> Decoded:
         assert latest.halves is not None
         encoding = latest.halves.encoding
         if data is None:
             if encoding == INLINE or key is NO_KEY:
                 return Decoded(None, None, None, None, encoding)
-            shown = self._half(self._chosen(topic, latest), "key", key)
+            shown = self._show(self._chosen(topic, latest), "key", key)
             return Decoded(None, None, None, None, encoding, shown)
         self._policy.fallback = None
         self._deserializer.deserialize(topic, data, self._version)  # by the schema that fits, or it says why none does
@@ -169,28 +168,33 @@ class MessageDecoder:
             key, half = split(value)
         else:
             half = value
-        shown = key if key is NO_KEY else self._half(known, "key", key)
+        shown = key if key is NO_KEY else self._show(known, "key", key)
         framing = _FRAMED if offset else _BARE
-        return Decoded(framing, version, self._half(known, "value", half), other, halves.encoding, shown)
+        return Decoded(framing, version, self._show(known, "value", half), other, halves.encoding, shown)
 
-    def _half(self, known: SchemaVersion, name: str, data: bytes | None) -> Any:
-        assert known.halves is not None
-        half = known.halves.key if name == "key" else known.halves.value
+    def _show(self, known: SchemaVersion, half: str | None, data: bytes | None) -> Any:
+        """Data of a schema, or of one of its halves, as JSON; such data have no header."""
+        form = known if half is None else getattr(known.halves, half)
+        if form not in self._shown:
+            self._shown[form] = json_of(form, self._options, schema_limits(self._policy.conf))
         try:
-            return within(name, self._json_of(half).show, data)
+            return within(half, self._shown[form].show, data)
         except DecodeError as error:
             raise error.at(topic=known.topic, version=known.version) from None
 
-    def _json_of(self, known: SchemaVersion) -> TypedJson:
-        found = self._shown.get(known)
-        if found is None:
-            found = self._shown[known] = json_of(known, self._options, schema_limits(self._policy.conf))
-        return found
-
     def _how(self, topic: str, data: bytes) -> tuple[int, int, int | None]:
         """The version that read a message, the offset of its data, and the version in its header if different."""
-        version, offset = self._read_by(topic, data)
         in_header = header.read(data)
+        if self._policy.fallback is not None:
+            version, offset = self._policy.fallback[0], self._policy.fallback[1].offset
+        elif in_header is not None:
+            version, offset = in_header, header.SIZE
+        elif self._version is not None:
+            version, offset = self._version, 0
+        else:
+            known, _ = self._policy.known(topic, LATEST)
+            assert known is not None  # the message was read by it
+            version, offset = known.version, 0
         return version, offset, in_header if offset == 0 or in_header != version else None
 
     def _decode_avro(self, topic: str, data: bytes | None, headers: Any) -> Decoded:
@@ -202,7 +206,10 @@ class MessageDecoder:
         if self._signed() != before:
             return self._decoded_by_sign(data, headers, datum)
         version, offset, other = self._how(topic, data)
-        shown = self._as_json(topic, version, data[offset:], datum)
+        if self._policy.reading is None:
+            shown = self._writer(self._policy.binding.version(topic, version).schema).write(data[offset:])
+        else:
+            shown = self._written_again(self._policy.reading.target.schema, datum)
         return Decoded(_FRAMED if offset else _BARE, version, shown, other)
 
     def _signed(self) -> int:
@@ -224,33 +231,151 @@ class MessageDecoder:
         # Written again, since bytes at the root have a length everywhere but in Confluent's framings.
         plain = Compiled.of(known.schema.text, schema_limits(self._policy.conf)).schema
         schema = plain if reading is None else reading.target.schema
-        shown = self._writer(schema).write(Codec(schema, **self._options).encode(datum))
+        shown = self._written_again(schema, datum)
         framing = CONFLUENT if by_header is None else CONFLUENT_HEADER
         named = which if isinstance(which, int) else str(UUID(bytes=which))
         return Decoded(framing, None, shown, schema=named)
 
-    def _read_by(self, topic: str, data: bytes) -> tuple[int, int]:
-        """The version that read the message, and the offset of its datum."""
-        if self._policy.fallback is not None:
-            used, attempt = self._policy.fallback
-            return used, attempt.offset
-        in_header = header.read(data)
-        if in_header is not None:
-            return in_header, header.SIZE
-        if self._version is not None:
-            return self._version, 0
-        known, _ = self._policy.known(topic, LATEST)
-        assert known is not None  # the message was read by it
-        return known.version, 0
-
-    def _as_json(self, topic: str, version: int, body: bytes, datum: Any) -> Any:
-        reading = self._policy.reading
-        if reading is None:
-            return self._writer(self._policy.binding.version(topic, version).schema).write(body)
-        schema = reading.target.schema
+    def _written_again(self, schema: Schema, datum: Any) -> Any:
         return self._writer(schema).write(Codec(schema, **self._options).encode(datum))
 
     def _writer(self, schema: Schema) -> JsonWriter:
         if schema.text not in self._writers:
             self._writers[schema.text] = JsonWriter(schema, self._options)
         return self._writers[schema.text]
+
+
+# How avro_json gives data. Fields that the schema does not have are errors: they would be lost.
+_RAW_WRITING: Final = {"avro.logical.types": False, "validate.strict.allow.default": True}
+_CODEC: Final[CodecArguments] = {"avro_logical_types": False, "validate_strict_allow_default": True}
+
+
+def framer_of(connection: Connection, topic: str, text: str | None, version: int | None, *, dry_run: bool) -> AnyFramer:
+    """The framer that turns lines into messages of a topic. Raises SchemaError.
+
+    The Avro schema ``text`` is registered unless ``dry_run``; without it, the topic's schema of this version is used,
+    or the topic's latest.
+    """
+    if text is not None:
+        schema = parse_given(text, to_register=True)
+        if dry_run and schema.fault is not None:
+            _refuse_unheld(connection, topic, schema, schema.fault)
+        return Framer(connection, topic, schema, None, text, dry_run=dry_run)
+    known, limits = _of_topic(connection, topic, version)
+    if known.avro is not None:
+        return Framer(connection, topic, known.schema, known.version, None, dry_run=dry_run)
+    if known.halves is None:
+        return TypedFramer(known, limits)
+    conf = parse(SERIALIZER_OPTIONS, connection.options_of(SERIALIZER_OPTIONS), strict=True)
+    return PairFramer(known, limits, framed=conf["key.value.framing"] == config.VALUE)
+
+
+def _refuse_unheld(connection: Connection, topic: str, schema: Schema, fault: SchemaError) -> None:
+    """Raises SchemaError, the ``fault``, unless the topic has this schema."""
+    with connection.client() as client_:
+        if not any(holds(info, schema, Limits()) for info in client_.all_versions(topic)):
+            raise fault
+
+
+def _of_topic(connection: Connection, topic: str, version: int | None) -> tuple[SchemaVersion, Limits]:
+    with connection.client() as client_:
+        info = client_.latest(topic) if version is None else client_.by_version(topic, version)
+    limits = schema_limits(parse(REGISTRY_OPTIONS, connection.options_of(REGISTRY_OPTIONS), strict=True))
+    return known_from(connection.full_name(topic), info, limits), limits
+
+
+class Framer:
+    """Turns JSON values into messages of a topic of type AVRO. Raises SchemaError if the schema cannot be compiled.
+
+    The schema's ``text`` is given to register the schema; ``version`` is that of a schema of the topic.
+    """
+
+    halves: Final = None
+
+    def __init__(
+        self,
+        connection: Connection,
+        topic: str,
+        schema: Schema,
+        version: int | None,
+        text: str | None,
+        *,
+        dry_run: bool,
+    ) -> None:
+        self._topic, self.version = topic, version
+        self._read = reader_of(schema)
+        self._serializer: KafkaAvroSerializer | None = None
+        self._codec = Codec(schema, **_CODEC)
+        if not dry_run:
+            chosen: dict[str, Any] = {}
+            if text is None:
+                chosen = {"auto.register.schemas": False, "use.latest.version": False, "use.schema.version": version}
+            conf = connection.options_of(SERIALIZER_OPTIONS, **_RAW_WRITING, **chosen)
+            self._serializer = KafkaAvroSerializer(conf, text)
+            self._serializer.warm_up(topic)
+
+    def close(self) -> None:
+        if self._serializer is not None:
+            self._serializer.close()
+
+    def frame(self, line: Line) -> tuple[bytes | None, bytes | None]:
+        """The key and value of a line's message; None for null, a tombstone. In a dry run the value has no header."""
+        return line.key, None if line.value is None else self._message(line.value)
+
+    def _message(self, value: Any) -> bytes:
+        datum = self._read(value)
+        if self._serializer is None:
+            return self._codec.encode(datum)
+        message = self._serializer.serialize(self._topic, datum)
+        assert message is not None
+        self.version = header.read(message)
+        return message
+
+
+class TypedFramer:
+    """Turns JSON values into messages of a topic that is not of type AVRO or KEY_VALUE. Raises SchemaError."""
+
+    halves: Final = None
+
+    def __init__(self, known: SchemaVersion, limits: Limits) -> None:
+        self.version: int | None = known.version
+        self._known, self._json = known, json_of(known, _CODEC, limits)
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+    def frame(self, line: Line) -> tuple[bytes | None, bytes | None]:
+        try:
+            return line.key, None if line.value is None else self._json.read(line.value)
+        except EncodeError as error:
+            raise error.at(topic=self._known.topic, version=self.version) from None
+
+
+class PairFramer:
+    """Turns lines with a key and a value into messages of a topic of type KEY_VALUE. Raises SchemaError."""
+
+    def __init__(self, known: SchemaVersion, limits: Limits, *, framed: bool) -> None:
+        halves = known.halves
+        assert halves is not None
+        self._known, self.version, self.halves = known, known.version, halves.encoding
+        self._header = header.pack(known.version) if framed else b""
+        self._key, self._value = (json_of(half, _CODEC, limits) for half in (halves.key, halves.value))
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+    def frame(self, line: Line) -> tuple[bytes | None, bytes | None]:
+        """As :meth:`Framer.frame`; a line of encoding INLINE without a key is a tombstone if its value is null."""
+        if self.halves == INLINE and line.half is ABSENT and line.value is None:
+            return line.key, None
+        try:
+            key = within("key", self._key.read, None if line.half is ABSENT else line.half)
+            value = within("value", self._value.read, line.value)
+        except EncodeError as error:
+            raise error.at(topic=self._known.topic, version=self.version) from None
+        if self.halves == INLINE:
+            return line.key, self._header + join(key, value)
+        return key, None if value is None else self._header + value
+
+
+AnyFramer: TypeAlias = Framer | TypedFramer | PairFramer
