@@ -50,9 +50,7 @@ _QUESTIONS: Final = [name for name, severity in NAMES.items() if severity == "qu
     help=f"Go on in spite of a problem: {', '.join(_QUESTIONS)}.",
 )
 @click.option(
-    "--no-probe",
-    is_flag=True,
-    help="Do not find out with a scratch topic at TARGET's broker what it alters.",
+    "--no-probe", is_flag=True, help="Do not find out with a scratch topic at TARGET's broker what it alters."
 )
 @click.option("--dry-run", is_flag=True, help="Change nothing: no scratch topic, no TARGET, no state file.")
 @routed

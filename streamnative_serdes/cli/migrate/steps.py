@@ -122,7 +122,7 @@ _SHARED: Final = (
     ),
     config_option(
         "TOML file with tables [source.registry], [source.kafka], [target.registry] and [target.kafka]; the "
-        "source is Confluent's side, with --back too.",
+        "source is Confluent's side, with --back too."
     ),
     click.option("--source-registry", metavar="URL", help="Address of the registry with Confluent's API."),
     click.option("--source-bootstrap", metavar="HOST:PORT", help="Address of the Kafka broker on that side."),

@@ -57,12 +57,7 @@ def _letters(
 @click.option("--allow-foreign", "foreign", is_flag=True, help="Only count messages in TARGET between the copies.")
 @routed
 @ruled
-def verify(
-    state: State,
-    rules: Rules,
-    exact: bool,
-    **given: Any,
-) -> None:
+def verify(state: State, rules: Rules, exact: bool, **given: Any) -> None:
     """Compare TARGET with SOURCE: keys, headers, timestamps and decoded values, in order, in each partition.
 
     Give it --keys, --check, --from and --allow-... as `migrate topic` had them. The exit code is 1 if anything

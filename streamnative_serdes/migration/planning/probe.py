@@ -14,13 +14,7 @@ from uuid import uuid4
 
 from confluent_kafka import KafkaException, Message
 
-from streamnative_serdes._kafka import (
-    BrokerRefusedError,
-    BrokerUnavailableError,
-    Cluster,
-    RefusedMessageError,
-    Sender,
-)
+from streamnative_serdes._kafka import BrokerRefusedError, BrokerUnavailableError, Cluster, RefusedMessageError, Sender
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration.framing import Headers

@@ -222,12 +222,7 @@ def copy_schemas(
 
 
 def preview_schemas(
-    state: State,
-    *,
-    ids: Sequence[int] = (),
-    add: bool = False,
-    widen: Scope | None = None,
-    strategy: str | None = None,
+    state: State, *, ids: Sequence[int] = (), add: bool = False, widen: Scope | None = None, strategy: str | None = None
 ) -> SchemaReport:
     """The result that :func:`copy_schemas` would have, with the strategy's refusals. Writes nothing.
 
