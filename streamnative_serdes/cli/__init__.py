@@ -53,13 +53,13 @@ class CommandGroup(click.Group):
 
 class _Main(CommandGroup):
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
-        from .failures import output_required
+        from .output import output_required
 
         with output_required():  # --help writes, too; click itself would end with the code of a failed check
             return super().make_context(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        from .failures import output_required
+        from .output import output_required
 
         with output_required(ctx):
             return super().invoke(ctx)

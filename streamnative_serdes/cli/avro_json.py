@@ -232,7 +232,6 @@ class JsonWriter:
         self._convert = _Writer().of(schema.root)
 
     def write(self, body: Buffer) -> Any:
-        """The datum in ``body``, bytes without a header, as JSON. Raises DecodeError."""
         try:
             return self._convert(self._codec.decode(body))
         except _FaultError as fault:

@@ -28,9 +28,8 @@ from streamnative_serdes.converters.kafka_entries import Isolation
 from streamnative_serdes.converters.stored import read_batches_one_by_one, read_one
 from streamnative_serdes.errors import DecodeError, EncodeError, SerdesError
 
-from .failures import Command, FailureError, failure_of
-from .options import FILE, Connection, choice_option, connected, optional_topic
-from .output import counted, say, show
+from .options import FILE, Connection, choice_option, connected, topic_name
+from .output import Command, FailureError, counted, failure_of, say, show
 from .targets import Item, KafkaBatches, Lines, PulsarEntries, Target, Unchanged
 
 _IN_MEMORY: Final = 8 << 20  # bytes of the result for one item; a larger one goes to a temporary file
@@ -164,7 +163,7 @@ def _start(_context: click.Context, _parameter: click.Parameter, value: str) -> 
 
 @click.command(cls=Command)
 @click.argument("files", nargs=-1, type=click.File("rb"))
-@click.option("--topic", callback=optional_topic, help="Read this topic through Pulsar's admin API instead of files.")
+@click.option("--topic", callback=topic_name, help="Read this topic through Pulsar's admin API instead of files.")
 @click.option("--partition", type=click.IntRange(0), help="Only this partition, of files too.")
 @click.option("--start", default="0:0", callback=_start, metavar="LEDGER:ENTRY", help="Where to begin in the topic.")
 @choice_option(

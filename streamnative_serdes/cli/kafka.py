@@ -23,8 +23,8 @@ from streamnative_serdes._kafka import (
     require_producer_ids,
 )
 
-from .failures import REFUSED, USAGE, FailureError
 from .lines import Line
+from .output import REFUSED, USAGE, FailureError
 
 _PATIENCE: Final = 30.0  # seconds without any progress before the end is reached
 _REFUSAL_SECONDS: Final = 2.0  # in which a broker refuses to let an empty partition be read
@@ -137,7 +137,6 @@ class Outbox:
             self._sender.send(self._topic, value=value, key=line.key, headers=list(line.headers), **where)
 
     def finish(self) -> None:
-        """Wait until all messages are confirmed. Raises as :meth:`send` does."""
         with self._failing():
             self._sender.flush()
 

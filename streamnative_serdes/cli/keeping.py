@@ -12,15 +12,14 @@ from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.schema_registry import SchemaRegistryClient, TopicName
 from streamnative_serdes.schema_registry.backups import Restoration, Saved, name_for, read, take, write
 
-from .failures import Command, FailureError, failure_of
-from .options import FILE, GIVEN_FILE, Connection, connected, optional_topic, topic_name, topic_names
-from .output import as_json, counted, say, show
+from .options import FILE, GIVEN_FILE, Connection, connected, topic_name
+from .output import Command, FailureError, as_json, counted, failure_of, say, show
 
 _DRY_RUN: Final = click.option("--dry-run", is_flag=True, help="Only say what would happen.")
 
 
 @click.command(cls=Command)
-@click.argument("topics", nargs=-1, callback=topic_names)
+@click.argument("topics", nargs=-1, callback=topic_name)
 @click.option("--namespace", metavar="TENANT/NAMESPACE", help="All topics of this namespace as well.")
 @click.option("--output", "-o", type=FILE, required=True, help="The file to write; it must not exist.")
 @_DRY_RUN
@@ -92,7 +91,7 @@ def _delete(
 
 @click.command(cls=Command)
 @click.argument("file", type=GIVEN_FILE)
-@click.option("--topic", callback=optional_topic, help="Restore to this topic.")
+@click.option("--topic", callback=topic_name, help="Restore to this topic.")
 @click.option("--other-registry", is_flag=True, help="Accept a backup of another registry.")
 @_DRY_RUN
 @connected

@@ -16,11 +16,10 @@ import click
 from streamnative_serdes._schema import load
 from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError, SchemaNotFoundError, SerdesError
 
-from .failures import Command, FailureError, failure_of
 from .kafka import Outbox, Start, consumed
 from .lines import Line, parse_line, place_of
 from .options import GIVEN_FILE, PARTITIONS, Connection, choice_option, connected, topic_name
-from .output import counted, say, show, show_json
+from .output import Command, FailureError, counted, failure_of, say, show, show_json
 from .values import NO_KEY, AnyFramer, MessageDecoder, apparent, framer_of
 
 # Messages as they come: the members of their lines that say where they are, their values, keys and headers.
@@ -105,7 +104,6 @@ def _consumed(connection: Connection, topic: str, start: Start, partitions: tupl
 
 
 def _from_file(file: IO[bytes], form: str) -> _Incoming:
-    """The messages in a file. Raises DecodeError if a line does not have the format ``form``."""
     if form == "raw":
         yield {}, file.read(), NO_KEY, None
         return

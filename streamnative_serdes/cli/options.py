@@ -123,7 +123,6 @@ def _refuse_misplaced(where: str, section: str, key: str) -> None:
 
 
 def _table(tree: Mapping[str, Any], side: SideName, name: str, path: Path) -> tuple[str, Mapping[str, Any]]:
-    """The name of this side's table in the file, and the table."""
     own, plain = tree.get(side, {}).get(name), tree.get(name)
     if tree.get("target", {}).get(name) is not None and plain is not None:
         raise ConfigError(f"{path}: [{name}] and [target.{name}] are two names of one table", hint="use one of them")
@@ -182,7 +181,6 @@ def is_secret(key: str, value: Any = None) -> bool:
 
 
 def refuse_secrets(pairs: Iterable[tuple[str, str]]) -> None:
-    """Refuse options on the command line that would show a secret there. Raises ConfigError."""
     for key, value in pairs:
         if is_secret(key, value):
             hint = f"use --secret {key}=env:VARIABLE or --secret {key}=file:PATH, or the file of --config"
@@ -206,8 +204,6 @@ GIVEN_FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """The options of a command's servers."""
-
     registry: dict[str, Any]  # options for SerDes and registry clients, not yet checked
     kafka: dict[str, Any]  # options for Kafka clients, not yet checked
     side: SideName | None = None  # of a migration; None where there is one side
@@ -249,22 +245,15 @@ class Connection:
         return dict(self.kafka)
 
 
-def topic_name(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
-    """Check a topic's name, short or full; click calls this function and the following ones."""
+def topic_name(_context: click.Context, _parameter: click.Parameter, value: Any) -> Any:
+    """Check a topic's name, short or full, if there is one, or each of several; click calls this function."""
     try:
-        TopicName.parse(value)
+        for name in value if isinstance(value, tuple) else (value,):
+            if name is not None:
+                TopicName.parse(name)
     except SerdesError as error:
         raise click.BadParameter(str(error)) from None
     return value
-
-
-def optional_topic(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """As :func:`topic_name`; None stays None."""
-    return None if value is None else topic_name(context, parameter, value)
-
-
-def topic_names(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(topic_name(context, parameter, value) for value in values)
 
 
 def pairs(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

@@ -20,10 +20,22 @@ from streamnative_serdes.errors import AuthorizationError, SchemaError, SchemaNo
 from streamnative_serdes.schema_registry import Compatibility, SchemaInfo, SchemaRegistryClient, TopicName
 from streamnative_serdes.schema_registry.backups import as_tree
 
-from .failures import CHECK_FAILED, Command, FailureError
 from .keeping import backup, delete, restore
 from .options import Connection, connected, pairs_option, topic_name
-from .output import as_json, json_text, say, show, show_json, show_raw, show_schema, show_table, visible
+from .output import (
+    CHECK_FAILED,
+    Command,
+    FailureError,
+    as_json,
+    json_text,
+    say,
+    show,
+    show_json,
+    show_raw,
+    show_schema,
+    show_table,
+    visible,
+)
 
 _COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
 _LATEST: Final = "latest"
@@ -66,7 +78,9 @@ def diff(connection: Connection, topic: str, old: str | None, new: str, exit_cod
     """
     with connection.client() as client:
         there = client.all_versions(topic)
-    one = _chosen(there, topic, old) if old is not None else _before_latest(there, topic)
+    if old is None and len(there) < 2:
+        raise SchemaNotFoundError(f"expected two versions to compare, the topic has {len(there)}", topic=topic)
+    one = _version(there[-2]) if old is None else _chosen(there, topic, old)
     other = _chosen(there, topic, new)
     lines = list(difflib.unified_diff(one.lines(), other.lines(), one.name, other.name, lineterm=""))
     same = one.same_as(other)
@@ -82,7 +96,6 @@ def diff(connection: Connection, topic: str, old: str | None, new: str, exit_cod
 
 
 def _chosen(there: Sequence[SchemaInfo], topic: str, which: str) -> _Compared:
-    """A version, or the schema in a file. Raises SchemaNotFoundError or SchemaError."""
     if which == _LATEST and there:
         return _version(there[-1])
     if which.isdecimal() or which == _LATEST:
@@ -96,12 +109,6 @@ def _chosen(there: Sequence[SchemaInfo], topic: str, which: str) -> _Compared:
     except (OSError, UnicodeDecodeError) as error:
         raise SchemaError(f"{which} is neither a version nor a file that can be read: {error}") from None
     return _Compared(which, text, _parsed(text))
-
-
-def _before_latest(there: Sequence[SchemaInfo], topic: str) -> _Compared:
-    if len(there) < 2:
-        raise SchemaNotFoundError(f"expected two versions to compare, the topic has {len(there)}", topic=topic)
-    return _version(there[-2])
 
 
 def _version(info: SchemaInfo) -> _Compared:

@@ -24,10 +24,9 @@ from streamnative_serdes.errors import (
 )
 from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient
 
-from .failures import REFUSED, Command, FailureError, failure_of
 from .kafka import reach_end
-from .options import Connection, choice_option, connected, optional_topic
-from .output import as_json, counted, marked, say, show_json, show_table
+from .options import Connection, choice_option, connected, topic_name
+from .output import REFUSED, Command, FailureError, as_json, counted, failure_of, marked, say, show_json, show_table
 
 _SECONDS: Final = 5.0  # for an answer of the registry, and of a broker
 _RIGHTS_SECONDS: Final = 5.0  # to ask a broker for the operations it permits, which many do not say
@@ -47,7 +46,7 @@ class Result:
 
 
 @click.command(cls=Command)
-@click.argument("topic", required=False, callback=optional_topic)
+@click.argument("topic", required=False, callback=topic_name)
 @choice_option("--for", "purpose", of=("consume", "produce", "admin"), text="Which rights are needed.")
 @connected
 def ping(connection: Connection, topic: str | None, purpose: str) -> None:

@@ -15,9 +15,8 @@ from streamnative_serdes.converters.metadata import BrokerMetadata
 from streamnative_serdes.converters.pulsar_batches import write_batches
 
 from .avro_json import show_moment
-from .failures import FailureError
 from .lines import show_bytes
-from .output import json_text
+from .output import FailureError, json_text
 
 _BATCHES: Final = BrokerMetadata(index=0)  # that there is an index: write_batches takes the offsets of messages
 Read: TypeAlias = Callable[[], Iterator[Message]]
@@ -149,7 +148,6 @@ def _unplaced(stored: StoredEntry) -> StoredEntry:
 
 
 def _around(topic: str | None, stored: StoredEntry) -> dict[str, Any]:
-    """The members of a line for an entry's place, as far as known."""
     around: dict[str, Any] = {} if topic is None else {"topic": topic}
     if stored.partition >= 0:
         around["partition"] = stored.partition

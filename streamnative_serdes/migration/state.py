@@ -120,7 +120,6 @@ class State:
 
 
 def default_path(route: Route) -> Path:
-    """The state file of a migration in the current folder."""
     names = (route.source, route.target)
     safe = ("".join(char if char.isalnum() or char in "-_." else "_" for char in name)[:80] for name in names)
     return Path("-to-".join(safe) + ".migration.json")

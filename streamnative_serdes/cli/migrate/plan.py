@@ -11,9 +11,8 @@ from typing import Any, Final
 import click
 from rich.text import Text
 
-from streamnative_serdes.cli.failures import Command, FailureError
 from streamnative_serdes.cli.options import pairs_option
-from streamnative_serdes.cli.output import as_json, marked, say, show_json, show_table
+from streamnative_serdes.cli.output import Command, FailureError, as_json, marked, say, show_json, show_table
 from streamnative_serdes.migration import Findings, PlanOptions, State
 from streamnative_serdes.migration import plan as make_plan
 from streamnative_serdes.migration.planning.plan import SAMPLE

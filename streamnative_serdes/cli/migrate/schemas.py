@@ -12,9 +12,8 @@ import click
 from rich.text import Text
 
 from streamnative_serdes._broker_rules.compatibility import STRATEGIES
-from streamnative_serdes.cli.failures import CHECK_FAILED, Command
 from streamnative_serdes.cli.options import GIVEN_FILE
-from streamnative_serdes.cli.output import as_json, marked, say, show, show_json, show_table
+from streamnative_serdes.cli.output import CHECK_FAILED, Command, as_json, marked, say, show, show_json, show_table
 from streamnative_serdes.migration import (
     BackReport,
     Returned,

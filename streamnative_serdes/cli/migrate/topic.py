@@ -12,9 +12,8 @@ from typing import Any
 import click
 
 from streamnative_serdes._kafka import is_waiting
-from streamnative_serdes.cli.failures import INTERRUPTED, Command, FailureError
 from streamnative_serdes.cli.options import FILE, choice_option, pairs_option
-from streamnative_serdes.cli.output import show
+from streamnative_serdes.cli.output import INTERRUPTED, Command, FailureError, show
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.migration import (
     Moved,

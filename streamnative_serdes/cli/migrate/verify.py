@@ -7,9 +7,8 @@ from typing import Any, Final, Literal
 
 import click
 
-from streamnative_serdes.cli.failures import REFUSED, Command, FailureError
 from streamnative_serdes.cli.options import PARTITIONS, choice_option
-from streamnative_serdes.cli.output import as_json, marked, say, show_json, show_table
+from streamnative_serdes.cli.output import REFUSED, Command, FailureError, as_json, marked, say, show_json, show_table
 from streamnative_serdes.migration import Rules, State
 from streamnative_serdes.migration.verifying.comparing import Counts
 from streamnative_serdes.migration.verifying.reading import MissingTopicError

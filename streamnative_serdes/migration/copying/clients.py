@@ -52,7 +52,6 @@ class Inlet:
             raise
 
     def start(self, places: Mapping[int, int]) -> None:
-        """Begin with these offsets; other partitions begin with their first offset. Raises SerdesError."""
         self.next = self.beginnings(places)
         ranges = {number: [(place, self.bounds[number][1])] for number, place in self.next.items()}
         self._reader: RangeReader = self._consumer.reader(ranges, beyond=True)
@@ -73,7 +72,6 @@ class Inlet:
 
     @property
     def at_end(self) -> bool:
-        """Whether all messages up to the end at the start have been read."""
         return not self._reader.left
 
     def chunk(self) -> list[Message]:
@@ -251,7 +249,6 @@ class Outlet:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Raise the client's errors as errors of ours."""
         try:
             with kafka_errors(self._failure):
                 yield

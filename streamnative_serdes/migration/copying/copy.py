@@ -347,7 +347,6 @@ def largest_of_target(state: State, wishes: Wishes, *, resuming: bool) -> int:
 
 
 def _last_places(copies: list[Placed], partitions: int) -> dict[int, int]:
-    """The index in ``copies`` of each partition's last copy."""
     last: dict[int, int] = {}
     for place in range(len(copies) - 1, -1, -1):
         last.setdefault(copies[place][0], place)
@@ -358,8 +357,6 @@ def _last_places(copies: list[Placed], partitions: int) -> dict[int, int]:
 
 @dataclass(slots=True)
 class _Batch:
-    """The messages since the last commit, summed up by partition."""
-
     seen: dict[int, Message] = field(default_factory=dict)  # the last message
     copied: Counter[int] = field(default_factory=Counter)
     bad: Counter[int] = field(default_factory=Counter)

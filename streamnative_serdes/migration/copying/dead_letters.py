@@ -105,8 +105,6 @@ class DeadLetter:
 
 
 class DeadLetters(Protocol):
-    """A destination of dead letters."""
-
     def add(self, letter: DeadLetter, *, hide_headers: bool = False) -> None:
         """Keep a dead letter, which is safe after :meth:`secure`; ``hide_headers`` if the broker refuses them."""
 

@@ -125,7 +125,6 @@ class _Walk:
         self._bounds = bounds(state.route.writing.kafka, state.route.target)
 
     def moved(self, group: str, partition: int, offset: int) -> Moved:
-        """The offset of the target that stands for ``offset`` of the source."""
         start = self._start.get(partition, 0)
         if offset < start:
             raise SerdesError(

@@ -57,7 +57,6 @@ class Kept:
 
     @classmethod
     def of(cls, message: Message) -> Kept:
-        """The record to keep of a message that was read, or delivered."""
         body: tuple[Any, Any] = message.key(), message.value()
         return cls(place_of(message)[1], message.timestamp()[1], digest(*body))
 
@@ -276,7 +275,6 @@ class Owner:
             raise
 
     def require(self) -> None:
-        """Check that no other process has claimed the target since. Raises SerdesError if another process has."""
         for message in self._reader.take(_MOST_CLAIMS, 0.0):
             run = self._topic.parsed(message)[1].get("run")
             if run is not None and run != self._run and self._said:

@@ -58,7 +58,7 @@ def _kept(progress: Progress, role: Role) -> Kept | None:
 
 class _CopiedTopic:
     def __init__(self, route: Route, role: Role) -> None:
-        self._route, self._role = route, role
+        self._role, self._target = role, route.target
         side = route.reading if role == "source" else route.writing
         self._topic, self._kafka = (route.source if role == "source" else route.target), side.kafka
         self._cluster = Cluster(side.kafka, self._topic)
@@ -67,14 +67,14 @@ class _CopiedTopic:
         """The topic's id; None if its broker has no ids. Raises ChangedTopicError if the topic does not exist."""
         there, found = self._cluster.id_of(self._topic)
         if not there:
-            raise self._changed("it does not exist any more")
+            raise self.changed("it does not exist any more")
         return found
 
     def require(self, kept: Mapping[int, Kept], ids: Iterable[str | None], settle: float) -> None:
         now = self.id()
         others = {each for each in ids if None not in (each, now)} - {now}
         if others:
-            raise self._changed(f"its id is {now}, and was {min(map(str, others))}")
+            raise self.changed(f"its id is {now}, and was {min(map(str, others))}")
         there = self._settled(kept, settle)
         starts = {number: one.offset for number, one in kept.items() if one.offset >= there[number][0]}
         found = _first(self._kafka, self._topic, starts) if starts else {}
@@ -86,7 +86,7 @@ class _CopiedTopic:
             return
         if proven and (found is None or place_of(found)[1] != kept.offset):
             return  # compaction has deleted it
-        raise self._changed(f"partition {number} has another message at offset {kept.offset}")
+        raise self.changed(f"partition {number} has another message at offset {kept.offset}")
 
     def _settled(self, kept: Mapping[int, Kept], settle: float) -> Mapping[int, tuple[int, int]]:
         """The topic's offsets, once they include the kept messages."""
@@ -99,21 +99,18 @@ class _CopiedTopic:
             if self._role == "source" or time.monotonic() > until:
                 end, number = there.get(late[0], (0, 0))[1], late[0]
                 unless = "" if self._role == "source" else "; or another program has a transaction open"
-                raise self._changed(f"partition {number} ends at {end}, and had offset {kept[number].offset}{unless}")
+                raise self.changed(f"partition {number} ends at {end}, and had offset {kept[number].offset}{unless}")
             time.sleep(_LOOK_SECONDS)
 
-    def _changed(self, reason: str) -> ChangedTopicError:
-        return changed(self._route, self._role, reason)
-
-
-def changed(route: Route, role: Role, reason: str) -> ChangedTopicError:
-    left = f"{route.target}, {route.target}.migration-state and {route.target}.dead-letters"
-    new = "copy to a new target; or, " if role == "source" else ""
-    return ChangedTopicError(
-        f"the {role} is not the topic that the copy was begun with: {reason}",
-        topic=route.source if role == "source" else route.target,
-        hint=f"{new}to copy everything again, delete what there is of the topics {left} first",
-    )
+    def changed(self, reason: str) -> ChangedTopicError:
+        target = self._target
+        left = f"{target}, {target}.migration-state and {target}.dead-letters"
+        new = "copy to a new target; or, " if self._role == "source" else ""
+        return ChangedTopicError(
+            f"the {self._role} is not the topic that the copy was begun with: {reason}",
+            topic=self._topic,
+            hint=f"{new}to copy everything again, delete what there is of the topics {left} first",
+        )
 
 
 def _first(kafka: Mapping[str, Any], topic: str, starts: Mapping[int, int]) -> dict[int, Message]:
@@ -140,7 +137,7 @@ class SameTopics:
         for role, side, before in zip(ROLES, self._sides, self.ids, strict=True):
             now = side.id()
             if now != before:
-                raise changed(self._route, role, f"its id is {now}, and was {before} when this run began")
+                raise side.changed(f"its id is {now}, and was {before} when this run began")
             if now is None:  # its broker has no ids
                 require_known(self._route, dict(newest), [role])
 

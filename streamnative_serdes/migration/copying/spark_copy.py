@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from streamnative_serdes.spark.datasource.writing.outbox import Outbox
 
 ROUND: Final = 1_000_000  # offsets of each partition in a job, after which the progress is written
-_DONE: Final = (
-    "partition int, copied bigint, bad bigint, last bigint, target bigint, stopped bigint, name string, "
-    "read string, sent string"
+_NUMBERS, _TEXTS = ("copied", "bad", "last", "target", "stopped"), ("name", "read", "sent")
+_DONE: Final = ", ".join(
+    ("partition int", *(f"{name} bigint" for name in _NUMBERS), *(f"{name} string" for name in _TEXTS))
 )
 
 
@@ -286,8 +286,7 @@ class _Tail:
 def _schema_of_done() -> pa.Schema:
     import pyarrow as pa
 
-    numbers = [(name, pa.int64()) for name in ("copied", "bad", "last", "target", "stopped")]
-    texts = [(name, pa.string()) for name in ("name", "read", "sent")]
+    numbers, texts = [(name, pa.int64()) for name in _NUMBERS], [(name, pa.string()) for name in _TEXTS]
     return pa.schema([("partition", pa.int32()), *numbers, *texts])
 
 

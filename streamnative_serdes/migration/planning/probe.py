@@ -68,7 +68,7 @@ def probe(route: Route, cluster: Cluster, replicas: int) -> Probed:
     """Probe the target's broker. The scratch topic is deleted afterwards, also after an error or Ctrl-C."""
     left: list[str] = []
     with _scratch_topic(route, cluster, replicas, left) as name:
-        reasons = _Sender(route.writing.kafka, name).reasons()
+        reasons = _reasons(route.writing.kafka, name)
         refused = _why_not_on_kop(cluster) or _transactions(route.writing.kafka, name)
     if refused is not None:
         reasons["transactions"] = refused
@@ -103,7 +103,6 @@ def _create(cluster: Cluster, name: str, replicas: int) -> None:
 
 
 def _deleted(cluster: Cluster, name: str) -> list[str]:
-    """Delete the scratch topic; returns descriptions of failures."""
     try:
         cluster.delete(name, _DELETION_SECONDS)
     except SerdesError as error:
@@ -111,51 +110,38 @@ def _deleted(cluster: Cluster, name: str) -> list[str]:
     return []
 
 
-class _Sender:
-    """Sends the cases to a topic, and compares them with the messages that can be read."""
+def _reasons(kafka: Mapping[str, Any], topic: str) -> dict[str, str]:
+    """The reason for each case that is not kept. Raises BrokerUnavailableError or BrokerRefusedError."""
+    sender, sent_at = _sender(kafka, topic, {"acks": "all"}), int(time.time() * 1000) - _PAST
+    refusals = {name: _refusal(sender, topic, name, sent_at) for name in CASES}
+    found = {name: refusal for name, refusal in refusals.items() if refusal is not None}
+    if found.keys() == CASES.keys():
+        raise BrokerRefusedError(
+            f"cannot write to topic {topic}: {found['values']}",
+            topic=topic,
+            hint="the user needs the right WRITE on it; --no-probe leaves the probe out",
+        )
+    read = {label: message for message in _read(kafka, topic) if (label := _label(message))}
+    for name in CASES.keys() - found.keys():
+        difference = _difference(CASES[name], read.get(name))
+        if difference is not None:
+            found[name] = difference
+    moment = next((message.timestamp()[1] for message in read.values()), sent_at)
+    return found if moment == sent_at else {**found, "timestamps": f"altered: sent {sent_at}, read {moment}"}
 
-    def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
-        self._kafka, self._topic = kafka, topic
-        self._sent_at = int(time.time() * 1000) - _PAST
 
-    def reasons(self) -> dict[str, str]:
-        """The reason for each case that is not kept. Raises BrokerUnavailableError or BrokerRefusedError."""
-        sender = _sender(self._kafka, self._topic, {"acks": "all"})
-        found = {}
-        for name, case in CASES.items():
-            refusal = self._refusal(sender, name, case)
-            if refusal is not None:
-                found[name] = refusal
-        if found.keys() == CASES.keys():
-            raise BrokerRefusedError(
-                f"cannot write to topic {self._topic}: {found['values']}",
-                topic=self._topic,
-                hint="the user needs the right WRITE on it; --no-probe leaves the probe out",
-            )
-        read = {label: message for message in _read(self._kafka, self._topic) if (label := _label(message))}
-        for name in CASES.keys() - found.keys():
-            difference = _difference(CASES[name], read.get(name))
-            if difference is not None:
-                found[name] = difference
-        return {**found, **self._times(read)}
-
-    def _refusal(self, sender: Sender, name: str, case: Case) -> str | None:
-        headers = [(_LABEL, name.encode()), *case.headers]
-        try:
-            sender.send(self._topic, value=case.value, key=case.key, headers=headers, timestamp=self._sent_at)
-            sender.flush()
-        except BrokerUnavailableError:
-            sender.discard()
-            raise
-        except KafkaException as error:
-            return _refused(error)
-        return None
-
-    def _times(self, read: Mapping[str, Message]) -> dict[str, str]:
-        found = next((message.timestamp()[1] for message in read.values()), None)
-        if found in (None, self._sent_at):
-            return {}
-        return {"timestamps": f"altered: sent {self._sent_at}, read {found}"}
+def _refusal(sender: Sender, topic: str, name: str, sent_at: int) -> str | None:
+    case = CASES[name]
+    headers = [(_LABEL, name.encode()), *case.headers]
+    try:
+        sender.send(topic, value=case.value, key=case.key, headers=headers, timestamp=sent_at)
+        sender.flush()
+    except BrokerUnavailableError:
+        sender.discard()
+        raise
+    except KafkaException as error:
+        return _refused(error)
+    return None
 
 
 def _difference(case: Case, message: Message | None) -> str | None:

@@ -98,8 +98,6 @@ class ConfluentNames:
 
 
 class PulsarNames:
-    """Schemas by version in Pulsar's registry."""
-
     guids = True
 
     def __init__(self, client: SchemaRegistryClient, topic: TopicName) -> None:
@@ -194,7 +192,6 @@ def there_now(route: Route) -> There:
 
 
 def _of_existing(pulsar: SchemaRegistryClient, route: Route) -> There:
-    """No schemas, after a check that the namespace exists: Pulsar's answer is the same if it does not."""
     try:
         pulsar.topics(_namespace(route))
     except SchemaNotFoundError as error:

@@ -94,8 +94,6 @@ MOST_NAMES: Final = 2_000  # distinct schemas that are counted each; more are co
 
 @dataclass(slots=True)
 class Count:
-    """The number of messages of a kind, and the first place: partition and offset."""
-
     count: int = 0
     first: tuple[int, int] = (0, 0)
 

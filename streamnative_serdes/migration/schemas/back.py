@@ -95,7 +95,6 @@ def preview_schemas_back(state: State, *, ids_of: Path | None) -> BackReport:
 
 
 def forward_state(path: Path, route: Route) -> State:
-    """The state of the migration forward, for the way back along ``route``. Raises FileError."""
     source = files.load(path, KIND).source
     end = f" of {route.confluent.url} -> {route.source} of {route.pulsar.url}"
     if not source.startswith(_FORWARD) or not source.endswith(end):
@@ -108,8 +107,6 @@ def forward_state(path: Path, route: Route) -> State:
 
 @dataclass(slots=True)
 class _Work:
-    """The versions of the topic, and the known ids."""
-
     state: State
     registry: ConfluentRegistryClient
     versions: list[SchemaInfo]

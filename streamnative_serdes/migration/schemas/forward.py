@@ -44,8 +44,6 @@ class Copied:
 
 @dataclass(slots=True)
 class SchemaCopy:
-    """The schemas to copy, and those that the topic has."""
-
     state: State
     target: SchemaRegistryClient
     originals: Originals
@@ -103,7 +101,6 @@ class SchemaCopy:
         return str(path)
 
     def register(self) -> Iterator[Copied]:
-        """Register all schemas that are not in the mapping yet, and save the mapping after each."""
         mapping, known = self.state.mapping, {info.version for info in self.there}
         for one in self.originals.schemas:
             if not all(name in mapping for name in one.names):

@@ -104,7 +104,6 @@ class _Reading:
     _known: set[Name] = field(default_factory=set)
 
     def add_named(self, name: Name, origin: str) -> None:
-        """Add the schema with this name, unless already added. Raises SchemaNotFoundError if it does not exist."""
         if name not in self._known:
             found = self.registry.by_guid(name) if isinstance(name, str) else self.registry.by_id(name)
             self.add(found, origin, name)

@@ -45,8 +45,6 @@ _PAIR: Final = struct.Struct("<ii")
 
 
 class Content(NamedTuple):
-    """The parts of a message that have to be equal in source and target."""
-
     key: bytes | None  # of the copy
     headers: Pairs  # of the copy
     timestamp: tuple[int, int]  # of the copy: confluent-kafka's number of the type, and milliseconds since 1970 UTC
@@ -54,8 +52,6 @@ class Content(NamedTuple):
 
 
 class Item(NamedTuple):
-    """A message of one side: the parts to compare, and the message's offset."""
-
     content: Content
     offset: int
     message: Message
@@ -69,7 +65,6 @@ class Checksum:
         self.add_packed(packed(content))
 
     def add_packed(self, data: bytes) -> None:
-        """Add the bytes of :func:`packed` for a message."""
         self._hash.update(data)
 
     def text(self) -> str:
@@ -243,7 +238,6 @@ class SourceContents:
         return None if value is None else self._known(self._rewriter.name_of(value, headers)[0])
 
     def _time(self, moment: int) -> tuple[int, int]:
-        """The time of a copy, if the message's time is not that of its creation, or cannot be written."""
         if moment > 0:
             return TIMESTAMP_CREATE_TIME, moment
         if not self._rules.allow_time_loss:

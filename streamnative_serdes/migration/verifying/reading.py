@@ -116,12 +116,10 @@ class LetterCheck:
         return None
 
     def left(self, partition: int, begin: int, end: int) -> list[int]:
-        """The source's offsets in this range whose dead letters were not taken."""
         return sorted(offset for offset in self._known.get(partition, {}) if begin <= offset < end)
 
 
 def letters_in_topic(kafka: Mapping[str, Any], topic: str, source: str) -> Iterator[DeadLetter]:
-    """Yield the dead letters of a source in a topic. Raises SerdesError if the topic does not exist."""
     if not bounds(kafka, topic):
         hint = "--dead-letters names another place, or leaves them out: unchecked"
         raise SerdesError("the broker does not have this topic of dead letters", topic=topic, hint=hint)

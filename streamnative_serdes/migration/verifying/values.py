@@ -173,7 +173,6 @@ class KnownSchema:
         return self.fault or "" if self.form is None else name_of(self.form.schema.root)
 
     def check(self, datum: bytes) -> None:
-        """Decode a datum as consumers do. Raises DecodeError, and SchemaError if the schema is not valid."""
         if self.form is None:
             raise SchemaError(f"schema {self.name}: {self.fault}")
         self.form.check(datum)
@@ -203,7 +202,6 @@ class SideSchemas:
         self._missing: dict[Name, SchemaNotFoundError] = {}
 
     def of(self, name: Name) -> KnownSchema:
-        """The schema that messages call ``name``. Raises SchemaNotFoundError if the registry does not have it."""
         found = self._known.get(name)
         if found is not None:
             return found

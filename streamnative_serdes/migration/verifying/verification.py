@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -164,7 +165,9 @@ class Verification:
         reading, writing = (confluent, pulsar) if route.direction == "forward" else (pulsar, confluent)
         self._originals = SourceContents(route.direction, frozenset(self._state.mapping), reading, scope.rules)
         self._copies = TargetContents(route.direction, writing)
-        self._differences = Differences(scope.most, (self._describe(self._originals), self._describe(self._copies)))
+        self._differences = Differences(
+            scope.most, (partial(_described, self._originals), partial(_described, self._copies))
+        )
         self._letters = self._letter_check(name)
 
     def _await_copies(self) -> None:
@@ -199,7 +202,6 @@ class Verification:
         return sorted(set(self._scope.partitions)) or there
 
     def _samples(self, most: int, partitions: Iterable[int]) -> Mapping[int, Sequence[tuple[int, int]]]:
-        """Places for samples: offsets of a message and of its copy, by partition."""
         places = [
             (number, *pair)
             for number in partitions
@@ -309,19 +311,15 @@ class Verification:
         counts.differences += 1
         self._differences.add(self._differences.dead_letter(offset, expected, got))
 
-    @staticmethod
-    def _describe(contents: SourceContents | TargetContents) -> Callable[[Item], tuple[str, str]]:
-        """A function that returns a message's schema and value, for people."""
 
-        def describe(item: Item) -> tuple[str, str]:
-            value = item.content.value
-            if value is None:
-                return "no value", "null"
-            known = contents.schema_of(item.message)
-            raw: Any = item.message.value()
-            return ("no known schema", raw.hex(" ")) if known is None else (str(known), known.shown(value))
-
-        return describe
+def _described(contents: SourceContents | TargetContents, item: Item) -> tuple[str, str]:
+    """A message's schema and value, for people."""
+    value = item.content.value
+    if value is None:
+        return "no value", "null"
+    known = contents.schema_of(item.message)
+    raw: Any = item.message.value()
+    return ("no known schema", raw.hex(" ")) if known is None else (str(known), known.shown(value))
 
 
 def anchors_of(progress: Progress | None) -> list[tuple[int, int]]:
