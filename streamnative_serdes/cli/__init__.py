@@ -30,10 +30,7 @@ _COMMANDS: Final = {
 class CommandGroup(click.Group):
     """Commands that are imported when they are called, so that one does not wait for what another needs.
 
-    Args:
-        modules: the module of each command below ``package``, in the order of ``--help``.
-        package: the modules' package.
-        others: click's.
+    ``modules`` has the module of each command below ``package``, in the order of ``--help``.
     """
 
     def __init__(self, *, modules: Mapping[str, str], package: str, **others: Any) -> None:

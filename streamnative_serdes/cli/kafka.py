@@ -23,7 +23,7 @@ from streamnative_serdes._kafka import (
     require_producer_ids,
 )
 
-from .lines import Line
+from .message_json import Line
 from .output import REFUSED, USAGE, FailureError
 
 _PATIENCE: Final = 30.0  # seconds without any progress before the end is reached

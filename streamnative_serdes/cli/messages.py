@@ -17,7 +17,7 @@ from streamnative_serdes._schema import load
 from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError, SchemaNotFoundError, SerdesError
 
 from .kafka import Outbox, Start, consumed
-from .lines import Line, parse_line, place_of
+from .message_json import Line, parse_line, place_of
 from .options import GIVEN_FILE, PARTITIONS, Connection, choice_option, connected, topic_name
 from .output import Command, FailureError, counted, failure_of, say, show, show_json
 from .values import NO_KEY, AnyFramer, MessageDecoder, apparent, framer_of

@@ -106,7 +106,7 @@ def show_json(value: Any, *, indent: int | None = None) -> None:
     if indent is not None and sys.stdout.isatty():
         Console(soft_wrap=True).print(JSONHighlighter()(text))
         return
-    if not _is_unicode(sys.stdout):
+    if not (sys.stdout.encoding or "utf-8").lower().startswith("utf"):
         text = json.dumps(json.loads(text), indent=indent)
     click.echo(text)
 
@@ -148,10 +148,6 @@ def marked(good: bool | None, text: str) -> Text:
     """A cell: green if good, red if bad, yellow if neither."""
     style = "yellow" if good is None else "green" if good else "red"
     return Text(visible(text), style=style)
-
-
-def _is_unicode(stream: TextIO) -> bool:
-    return (stream.encoding or "utf-8").lower().replace("-", "").startswith("utf")
 
 
 def _encodable(text: str, stream: TextIO) -> str:

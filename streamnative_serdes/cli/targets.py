@@ -15,7 +15,7 @@ from streamnative_serdes.converters.metadata import BrokerMetadata
 from streamnative_serdes.converters.pulsar_batches import write_batches
 
 from .avro_json import show_moment
-from .lines import show_bytes
+from .message_json import show_bytes
 from .output import FailureError, json_text
 
 _BATCHES: Final = BrokerMetadata(index=0)  # that there is an index: write_batches takes the offsets of messages

@@ -31,9 +31,8 @@ from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError, Sc
 from streamnative_serdes.key_value import INLINE
 
 from .avro_json import JsonWriter, reader_of
-from .lines import ABSENT, Line
+from .message_json import ABSENT, Line, TypedJson, join, json_of, split, within
 from .options import Connection
-from .typed_json import TypedJson, join, json_of, split, within
 
 _FRAMED, _BARE = "snip42", "headerless"
 NO_KEY: Final = object()  # in the place of a message's key, or of what it holds

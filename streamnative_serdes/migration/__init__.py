@@ -6,11 +6,10 @@ from .copying.copy import Report, TopicCopy
 from .copying.groups import Moved, move_groups
 from .copying.messages import Rules
 from .copying.resuming import ChangedTopicError, Wishes, behind_copies
-from .framing import BadMessageError, Rewriter
 from .planning.plan import Findings, PlanOptions, plan
 from .planning.problems import Problem, ProblemsError
 from .planning.target import Target, ensure_target, transactions_by_default
-from .route import Direction, Route, Side
+from .route import BadMessageError, Direction, Rewriter, Route, Side
 from .schemas.back import BackReport, Returned, copy_schemas_back, preview_schemas_back
 from .schemas.forward import Copied, SchemaReport, copy_schemas, preview_schemas, put_back_strategies
 from .state import State, Widened

@@ -15,8 +15,7 @@ from streamnative_serdes import _files as files
 from streamnative_serdes._schema import Limits, parse
 from streamnative_serdes.errors import FileError
 
-from .framing import Name, Rewriter
-from .route import Route
+from .route import Name, Rewriter, Route
 
 KIND: Final = "migration state"
 _LIMITS: Final = Limits(size=1 << 30, names=1_000_000, depth=1_000)  # the registries have taken the schema

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -209,22 +209,15 @@ def _forward_tree(state: State, report: SchemaReport, *, dry_run: bool) -> dict[
 
 def show_back(state: State, report: BackReport, *, dry_run: bool) -> None:
     if as_json():
-        show_json(_back_tree(state, report, dry_run=dry_run))
+        tree = {"topic": str(state.route.topic), "subject": state.route.subject, "level": report.level}
+        rows = [asdict(one) for one in report.schemas]
+        show_json({**tree, "schemas": rows, "state": str(state.path), "dry_run": dry_run})
         return
     show_table(("VERSION", "SCHEMA", "ID", ""), [_row_back(one, report) for one in report.schemas])
     for one in report.schemas:
         if one.refusal is not None:
             say(f"version {one.version}: {' '.join(one.refusal.split())}")
     say("nothing was written" if dry_run else f"{len(report.schemas)} schemas; state in {state.path}")
-
-
-def _back_tree(state: State, report: BackReport, *, dry_run: bool) -> dict[str, Any]:
-    rows = [
-        {"version": one.version, "name": one.name, "id": one.id, "origin": one.origin, "refusal": one.refusal}
-        for one in report.schemas
-    ]
-    place = {"topic": str(state.route.topic), "subject": state.route.subject}
-    return {**place, "schemas": rows, "level": report.level, "state": str(state.path), "dry_run": dry_run}
 
 
 def _row_back(one: Returned, report: BackReport) -> tuple[str | Text, ...]:

@@ -33,9 +33,8 @@ from streamnative_serdes._kafka import (
     require_producer_ids,
 )
 from streamnative_serdes.errors import RawMessage, SerdesError
-from streamnative_serdes.migration.framing import BadMessageError, UnmappedSchemaError
 from streamnative_serdes.migration.planning.target import ensure_target
-from streamnative_serdes.migration.route import Route
+from streamnative_serdes.migration.route import BadMessageError, Route, UnmappedSchemaError
 from streamnative_serdes.migration.state import State
 
 from .clients import Inlet, Outlet, TransactionAbortedError, no_transactions

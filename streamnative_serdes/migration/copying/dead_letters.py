@@ -31,12 +31,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, TypeAlias
 
 from confluent_kafka import Message
 
 from streamnative_serdes.errors import FileError
-from streamnative_serdes.migration.framing import Headers
+from streamnative_serdes.migration.route import Headers
 
 SUFFIX: Final = ".dead-letters"
 LEAST_LARGEST: Final = 1_048_588  # bytes of a batch in the topic: Kafka's default
@@ -104,17 +104,6 @@ class DeadLetter:
         return {**tree, "sha256": _checksum(tree)}
 
 
-class DeadLetters(Protocol):
-    def add(self, letter: DeadLetter, *, hide_headers: bool = False) -> None:
-        """Keep a dead letter, which is safe after :meth:`secure`; ``hide_headers`` if the broker refuses them."""
-
-    def secure(self) -> None:
-        """Wait until all dead letters are safe."""
-
-    def close(self) -> None:
-        """Close clients and files."""
-
-
 class DeadLetterTopic:
     """Dead letters in a topic with the source's partitions; ``safe`` are the offsets that it has already."""
 
@@ -130,6 +119,7 @@ class DeadLetterTopic:
         self._sent = False
 
     def add(self, letter: DeadLetter, *, hide_headers: bool = False) -> None:
+        """Keep a dead letter, which is safe after :meth:`secure`; ``hide_headers`` if the broker refuses them."""
         if letter.offset not in self._safe.get(letter.partition, ()):
             message = letter.produced(self._source, hide_headers=hide_headers)
             self._send(self._name, partition=letter.partition, **message)
@@ -180,6 +170,9 @@ class DeadLetterFile:
         except OSError as error:
             hint = "free some space; what was copied so far stays, and running again goes on"
             raise FileError(f"{self._path} cannot be written: {error.strerror or error}", hint=hint) from error
+
+
+DeadLetters: TypeAlias = DeadLetterTopic | DeadLetterFile
 
 
 def read_file(path: Path, source: str) -> Iterator[DeadLetter]:

@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient
 
 from streamnative_serdes._kafka import bounds, client, committed_messages, place_of, retry, within
 from streamnative_serdes.errors import SerdesError
-from streamnative_serdes.migration.framing import BadMessageError
+from streamnative_serdes.migration.route import BadMessageError
 from streamnative_serdes.migration.state import State
 
 from .messages import MessageCopier, NamedSchemas

@@ -11,18 +11,19 @@ from streamnative_serdes._config import schema_limits
 from streamnative_serdes._schema import Schema, parse
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, DecodeError, SchemaError, SchemaNotFoundError
-from streamnative_serdes.migration.framing import (
+from streamnative_serdes.migration.route import (
     KEY_HEADER,
     VALUE_HEADER,
     BadMessageError,
+    Direction,
     Headers,
     Name,
     Rewriter,
+    Route,
     UnmappedSchemaError,
     bare_key,
     is_text,
 )
-from streamnative_serdes.migration.route import Direction, Route
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, SchemaRegistryClient
 
 _MOST_UNKNOWN: Final = 10_000  # names that the registry does not have

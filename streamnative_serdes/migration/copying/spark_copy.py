@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from streamnative_serdes._kafka import idempotence
 from streamnative_serdes.errors import ConfigError, RawMessage
-from streamnative_serdes.migration.framing import BadMessageError, Rewriter, UnmappedSchemaError
-from streamnative_serdes.migration.route import Route
+from streamnative_serdes.migration.route import BadMessageError, Rewriter, Route, UnmappedSchemaError
 from streamnative_serdes.migration.state import State
 
 from .clients import PRODUCER, Inlet
@@ -46,12 +45,8 @@ _DONE: Final = ", ".join(
 class SparkCopy:
     """Copies a topic by Spark jobs, or continues a copy that was stopped. Raises ConfigError.
 
-    Args:
-        state: the migration; its mapping has to be there.
-        wishes: the options of the copy; without transactions, without ``follow``, with dead letters in their topic.
-        session: a SparkSession, which runs the tasks.
-        observe: called with the report after each job.
-        stopping: asked after each job; when it returns True, copying ends.
+    Unlike :class:`TopicCopy`, it has no transactions, does not follow, and puts dead letters into their topic. The
+    tasks of ``session`` copy; ``observe`` is called, and ``stopping`` asked, after each job.
     """
 
     def __init__(

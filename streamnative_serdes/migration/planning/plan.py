@@ -34,11 +34,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from streamnative_serdes._kafka import Cluster, Range, Topic
-from streamnative_serdes.migration.framing import Name
+from streamnative_serdes._kafka import Range, Topic
+from streamnative_serdes.migration.route import Name
 from streamnative_serdes.migration.state import State
 
-from .probe import Probed, probe
+from .probe import probe
 from .problems import Problem, ProblemsError, Tree, judged, of_probe, of_source
 from .registries import Description, Registry, of_registries, source_registry, there_now
 from .source_messages import Count, Names, Progress, Sample, Tally
@@ -166,7 +166,7 @@ def _look(state: State, options: PlanOptions, progress: Progress | None) -> tupl
         registry = stack.enter_context(source_registry(route))
         listed = registry.listed()
         there = there_now(route)
-        probed = _probed(state, options, cluster, before.topic)
+        probed = None if not options.probe or options.dry_run else probe(route, cluster, before.topic.replicas)
         tally, tree = _read(state, options, source, progress)
         tree |= of_schemas(tally, registry, listed)
     tree["probe"] = (state.findings or {}).get("probe") if probed is None else probed.tree()
@@ -179,12 +179,6 @@ def _look(state: State, options: PlanOptions, progress: Progress | None) -> tupl
     ]
     tree |= {"source": _topic(source), "accepted": sorted(options.accept)}
     return _recorded(state, tree, target, judged(problems, options.accept)), target
-
-
-def _probed(state: State, options: PlanOptions, cluster: Cluster, target: Topic) -> Probed | None:
-    if not options.probe or options.dry_run:
-        return None
-    return probe(state.route, cluster, target.replicas)
 
 
 def _read(state: State, options: PlanOptions, source: Topic, progress: Progress | None) -> tuple[Tally, Tree]:

@@ -17,8 +17,7 @@ from confluent_kafka import KafkaException, Message
 from streamnative_serdes._kafka import BrokerRefusedError, BrokerUnavailableError, Cluster, RefusedMessageError, Sender
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import SerdesError
-from streamnative_serdes.migration.framing import Headers
-from streamnative_serdes.migration.route import Route
+from streamnative_serdes.migration.route import Headers, Route
 
 from .source_messages import Sample
 
@@ -69,16 +68,13 @@ def probe(route: Route, cluster: Cluster, replicas: int) -> Probed:
     left: list[str] = []
     with _scratch_topic(route, cluster, replicas, left) as name:
         reasons = _reasons(route.writing.kafka, name)
-        refused = _why_not_on_kop(cluster) or _transactions(route.writing.kafka, name)
+        # With a KoP, transactions are used only if the user asks for them.
+        uncommitted = "a KoP may show what a killed copy has left uncommitted"
+        refused = uncommitted if cluster.is_kop else _transactions(route.writing.kafka, name)
     if refused is not None:
         reasons["transactions"] = refused
     kept = {case: case not in reasons for case in (*CASES, "timestamps", "transactions")}
     return Probed(kept, reasons, left[0] if left else None)
-
-
-def _why_not_on_kop(cluster: Cluster) -> str | None:
-    """The reason to use transactions with KoP only if the user asks for them; None if the cluster is not a KoP."""
-    return "a KoP may show what a killed copy has left uncommitted" if cluster.is_kop else None
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -16,8 +16,7 @@ from streamnative_serdes.errors import (
     SchemaNotFoundError,
     SchemaRegistryError,
 )
-from streamnative_serdes.migration.framing import Name
-from streamnative_serdes.migration.route import Route
+from streamnative_serdes.migration.route import Name, Route
 from streamnative_serdes.migration.schemas.originals import Original, found_names, key, key_of, read_originals
 from streamnative_serdes.migration.schemas.strategy import strategy_in_force
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, SchemaInfo, SchemaRegistryClient, TopicName
@@ -220,26 +219,20 @@ def of_registries(route: Route, tree: Tree, there: There) -> Iterator[Problem]:
     except SchemaError as error:
         yield Problem("uncopied-schemas", error.message, error.hint)
         return
-    level, strategy = _level(route), _strategy(route, originals, there)
+    level, strategy = _checks(route, there[-1].text if there else originals[0].text)
     tree["strategies"] = {"source": level, "target": strategy}
     yield from _others(route, originals, there)
     yield from _refusals(route, level, strategy, originals, there)
 
 
-def _level(route: Route) -> str | None:
-    with route.confluent_registry() as source:
-        try:
-            return source.compatibility(route.subject)
-        except SchemaRegistryError:  # some registries do not tell it, or not everybody
-            return None
-
-
-def _strategy(route: Route, originals: Sequence[Original], there: There) -> str | None:
-    with route.pulsar_registry() as target:
-        try:
-            return strategy_in_force(target, route.topic, there[-1].text if there else originals[0].text)
-        except SchemaRegistryError:  # only an admin of the tenant may ask
-            return None
+def _checks(route: Route, text: str) -> tuple[str | None, str | None]:
+    """The subject's level and the topic's strategy, or None: not every registry tells it, or not everybody."""
+    level = strategy = None
+    with route.confluent_registry() as source, suppress(SchemaRegistryError):
+        level = source.compatibility(route.subject)
+    with route.pulsar_registry() as target, suppress(SchemaRegistryError):
+        strategy = strategy_in_force(target, route.topic, text)
+    return level, strategy
 
 
 def _others(route: Route, originals: Sequence[Original], there: There) -> Iterator[Problem]:

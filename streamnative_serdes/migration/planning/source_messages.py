@@ -15,16 +15,16 @@ from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, TIMESTAMP_NOT_AVAILABLE, 
 
 from streamnative_serdes import header
 from streamnative_serdes._kafka import Range, TopicConsumer, kafka_errors, place_of, refused
-from streamnative_serdes.migration.framing import (
+from streamnative_serdes.migration.route import (
     KEY_HEADER,
     BadMessageError,
+    Direction,
     Headers,
     Name,
     Rewriter,
     confluent_name,
     is_text,
 )
-from streamnative_serdes.migration.route import Direction
 
 from .target import batch_size
 

@@ -75,12 +75,7 @@ def for_new_topic(
 ) -> tuple[dict[str, str], list[str]]:
     """The settings of a new target, and the names of the source's settings that are not copied.
 
-    Args:
-        source: the topic that is copied.
-        defaults: settings that topics of the target's broker inherit, as far as the broker tells.
-        growth: by how many bytes copies are larger.
-        replicas: of each message of the target.
-        overrides: settings of the user; an empty one is left to the broker.
+    Topics inherit ``defaults`` from the target's broker; ``overrides`` are the user's, and empty to leave one to it.
     """
     left = sorted(key for key in source.own if key in _PLACES or key.startswith(_PLACE_PREFIXES))
     found = {key: value for key, value in source.own.items() if key not in left}

@@ -62,17 +62,11 @@ class Ahead:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Rules for differences.
+    """Rules for differences."""
 
-    Args:
-        newer: messages of the target behind the last copy are only counted.
-        foreign: messages of the target between copies are only counted.
-        older: how many messages at the target's beginning may be copies of messages that the source has deleted.
-    """
-
-    newer: bool = True
-    foreign: bool = False
-    older: int = 0
+    newer: bool = True  # messages of the target behind the last copy are only counted
+    foreign: bool = False  # messages of the target between copies are only counted
+    older: int = 0  # how many messages at the target's beginning may be copies of what the source has deleted
 
 
 class Comparison:
@@ -148,7 +142,8 @@ class Comparison:
         """Report the differences up to the place where both sides agree again; False if there is no such place."""
         left, right = self._source.look(WINDOW + _AGREEING), self._target.look(WINDOW + _AGREEING)
         if not right:
-            self._report_rest()
+            while (item := self._source.take()) is not None:  # the target has ended
+                self._miss(item)
             return True
         found = (1, 1) if self._alike and _alike(left, right) else agreeing(left, right)
         if found is None and _alike(left, right):
@@ -205,10 +200,6 @@ class Comparison:
     def _miss(self, item: Item) -> None:
         self._sums[0].add(item.content)
         self._report(self._differences.missing(item))
-
-    def _report_rest(self) -> None:
-        while (item := self._source.take()) is not None:
-            self._miss(item)
 
     # Messages of the target other than copies
 

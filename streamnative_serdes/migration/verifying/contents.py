@@ -23,16 +23,16 @@ from confluent_kafka import TIMESTAMP_CREATE_TIME, Message
 
 from streamnative_serdes.errors import DecodeError, SchemaNotFoundError, SchemaRegistryError
 from streamnative_serdes.migration.copying.messages import PLACE, HeaderLossError, Rules
-from streamnative_serdes.migration.framing import (
+from streamnative_serdes.migration.route import (
     VALUE_HEADER,
     BadMessageError,
+    Direction,
     Headers,
     Name,
     Rewriter,
     bare_key,
     without,
 )
-from streamnative_serdes.migration.route import Direction
 
 from .values import KnownSchema, SideSchemas, Value
 

@@ -33,7 +33,7 @@ from streamnative_serdes._schema import (
 )
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError
-from streamnative_serdes.migration.framing import Name
+from streamnative_serdes.migration.route import Name
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, SchemaRegistryClient, TopicName
 
 FINGERPRINT: Final = 16  # bytes

@@ -24,7 +24,7 @@ from streamnative_serdes.migration.copying.dead_letters import SUFFIX, DeadLette
 from streamnative_serdes.migration.copying.messages import Rules
 from streamnative_serdes.migration.copying.progress import Progress, ProgressTopic
 from streamnative_serdes.migration.copying.resuming import ChangedTopicError, require_known
-from streamnative_serdes.migration.framing import BadMessageError
+from streamnative_serdes.migration.route import BadMessageError
 from streamnative_serdes.migration.state import State
 
 from .comparing import Comparison, Counts

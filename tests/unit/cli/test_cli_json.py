@@ -11,7 +11,7 @@ from schemas import array, enum, fixed, logical, mapping, record
 
 from streamnative_serdes._schema import parse
 from streamnative_serdes.cli.avro_json import JsonWriter, reader_of
-from streamnative_serdes.cli.lines import Line, parse_line, read_bytes, show_bytes
+from streamnative_serdes.cli.message_json import Line, parse_line, read_bytes, show_bytes
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, EncodeError
 

@@ -24,7 +24,7 @@ from wire import sized, varint
 
 from streamnative_serdes import KafkaAvroSerializer, header
 from streamnative_serdes.cli.kafka import Start
-from streamnative_serdes.cli.lines import place_of
+from streamnative_serdes.cli.message_json import place_of
 from streamnative_serdes.testing import Fault, LocalRegistry, MockBroker
 
 USER = record(

@@ -20,16 +20,17 @@ from streamnative_serdes.migration.copying.messages import (
     Rules,
     with_place,
 )
-from streamnative_serdes.migration.framing import (
+from streamnative_serdes.migration.route import (
     KEY_HEADER,
     VALUE_HEADER,
     BadMessageError,
     Rewriter,
+    Route,
+    Side,
     UnmappedSchemaError,
     bare_key,
     name_in_header,
 )
-from streamnative_serdes.migration.route import Route, Side
 from streamnative_serdes.migration.verifying.contents import SourceContents
 
 GUID = UUID("89791762-2336-186f-9674-180ca802d4d1")

@@ -20,8 +20,7 @@ from streamnative_serdes.migration.copying.dead_letters import DeadLetter, DeadL
 from streamnative_serdes.migration.copying.messages import PLACE
 from streamnative_serdes.migration.copying.progress import Kept, Progress, ProgressTopic
 from streamnative_serdes.migration.copying.resuming import Wishes, behind_copies, find_places
-from streamnative_serdes.migration.framing import BadMessageError
-from streamnative_serdes.migration.route import Route, Side
+from streamnative_serdes.migration.route import BadMessageError, Route, Side
 
 SOURCE = "orders@CLUSTER"
 

@@ -8,7 +8,7 @@ from typing import Any
 from streamnative_serdes.migration import Route, Rules, Side
 from streamnative_serdes.migration.copying import spark_copy
 from streamnative_serdes.migration.copying.dead_letters import OFFSET
-from streamnative_serdes.migration.framing import BadMessageError
+from streamnative_serdes.migration.route import BadMessageError
 
 
 class FakeOutbox:
