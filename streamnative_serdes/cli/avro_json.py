@@ -84,9 +84,6 @@ def form_of(node: Primitive | Fixed) -> Form | None:
     return Form(lambda value: show_moment(value, digits, zone), lambda text: read_moment(text, digits, zone))
 
 
-# Dates and times
-
-
 def _show_date(days: int) -> str | int:
     try:
         return (_EPOCH + timedelta(days=days)).date().isoformat()
@@ -153,9 +150,6 @@ def _fraction(text: str | None, digits: int) -> int:
     if text is not None and len(text) > digits:
         raise ValueError(f"at most {digits} digits of a second")
     return int((text or "").ljust(digits, "0"))
-
-
-# What the codec converts
 
 
 def _converted(node: Primitive | Fixed, show: Callable[[Any], Any], read: Callable[[Any], Any]) -> Form:
@@ -251,8 +245,25 @@ def reader_of(schema: Schema) -> Conversion:
     return read
 
 
+def _same(value: Any) -> Any:
+    return value
+
+
+def _to_bytes(text: Any) -> Any:
+    if not isinstance(text, str):
+        return text
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError:
+        raise _FaultError("text with characters from U+0000 to U+00FF, one for each byte", text) from None
+
+
 class _Compiler(ABC):
     """Makes a conversion for each type; for a named type only once, since the type may contain itself."""
+
+    way: str  # of a Form
+    number: Conversion
+    data: Conversion
 
     def __init__(self) -> None:
         self._named: dict[int, Conversion] = {}
@@ -290,11 +301,19 @@ class _Compiler(ABC):
     @abstractmethod
     def union(self, node: Union, branches: list[Conversion]) -> Conversion: ...
 
-    @abstractmethod
-    def leaf(self, node: Primitive | Fixed) -> Conversion: ...
+    def leaf(self, node: Primitive | Fixed) -> Conversion:
+        form = form_of(node)
+        if form is not None:
+            return _checked(getattr(form, self.way))
+        return {"float": self.number, "double": self.number, "bytes": self.data, "fixed": self.data}.get(
+            node.kind, _same
+        )
 
 
 class _Writer(_Compiler):
+    way = "show"
+    number, data = staticmethod(json_float), staticmethod(lambda value: value.decode("latin-1"))
+
     def record(self, node: Record, fields: Mapping[str, Conversion]) -> Conversion:  # noqa: ARG002
         def write(datum: Any) -> Any:
             return {name: _at(f".{name}", convert, datum[name]) for name, convert in fields.items()}
@@ -318,18 +337,12 @@ class _Writer(_Compiler):
 
         return write if only is None else write_only
 
-    def leaf(self, node: Primitive | Fixed) -> Conversion:
-        form = form_of(node)
-        if form is not None:
-            return _checked(form.show)
-        if node.kind in ("float", "double"):
-            return json_float
-        if node.kind in ("bytes", "fixed"):
-            return lambda value: value.decode("latin-1")
-        return _same
-
 
 class _Reader(_Compiler):
+    way = "read"
+    number = staticmethod(lambda value: NOT_FINITE.get(value, value) if isinstance(value, str) else value)
+    data = staticmethod(_to_bytes)
+
     def record(self, node: Record, fields: Mapping[str, Conversion]) -> Conversion:
         def read(value: Any) -> Any:
             if not isinstance(value, dict):
@@ -357,29 +370,6 @@ class _Reader(_Compiler):
             return name, _at(f".{name}", by_name[name], value[name])
 
         return read
-
-    def leaf(self, node: Primitive | Fixed) -> Conversion:
-        form = form_of(node)
-        if form is not None:
-            return _checked(form.read)
-        if node.kind in ("float", "double"):
-            return lambda value: NOT_FINITE.get(value, value) if isinstance(value, str) else value
-        if node.kind in ("bytes", "fixed"):
-            return _to_bytes
-        return _same
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-def _to_bytes(text: Any) -> Any:
-    if not isinstance(text, str):
-        return text
-    try:
-        return text.encode("latin-1")
-    except UnicodeEncodeError:
-        raise _FaultError("text with characters from U+0000 to U+00FF, one for each byte", text) from None
 
 
 def _each_item(convert: Conversion) -> Conversion:

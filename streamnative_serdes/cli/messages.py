@@ -118,8 +118,6 @@ def _from_file(file: IO[bytes], form: str) -> _Incoming:
 
 @dataclass(slots=True)
 class _View:
-    """Shows messages; ``failed`` is the number of unreadable messages."""
-
     decoder: MessageDecoder
     topic: str
     values: bool

@@ -56,14 +56,11 @@ _USER_IN_URL: Final = re.compile(r"//[^/]*@")
 
 @dataclass(slots=True)
 class Settings:
-    """The options of one side: ``registry`` for SerDes and registry clients, ``kafka`` for Kafka clients.
-
-    ``doubts`` are sentences for the user, such as that others may read the file with a password.
-    """
+    """The options of one side: ``registry`` for SerDes and registry clients, ``kafka`` for Kafka clients."""
 
     registry: dict[str, Any] = field(default_factory=dict)
     kafka: dict[str, Any] = field(default_factory=dict)
-    doubts: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)  # for the user, such as that others may read a password's file
 
     def set(self, key: str, value: Any) -> None:
         """Set an option in its table: options that are not ours belong to the Kafka client."""
@@ -216,7 +213,6 @@ class Connection:
 
     @property
     def url(self) -> str:
-        """The registry's address. Raises ConfigError if the address is missing."""
         if self.registry.get(_URL) is None:
             raise self.missing("the registry's address", "registry URL", _URL)
         return ",".join(url.strip().rstrip("/") for url in str(self.registry[_URL]).split(","))
@@ -264,7 +260,6 @@ def pairs(_context: click.Context, _parameter: click.Parameter, values: tuple[st
 
 
 def pairs_option(*names: str, **more: Any) -> Callable[..., Any]:
-    """An option KEY=VALUE that can be repeated."""
     return click.option(*names, **{"multiple": True, "metavar": "KEY=VALUE", "callback": pairs, **more})
 
 

@@ -27,6 +27,7 @@ import traceback
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from typing import Any, Final, NoReturn, TextIO
 
 import click
@@ -73,6 +74,14 @@ def _escape(char: str, short: str) -> str:
     if code < 0x10000:
         return f"\\u{code:04x}"
     return "".join(f"\\u{unit:04x}" for unit in (0xD800 + (code - 0x10000 >> 10), 0xDC00 + (code & 0x3FF)))
+
+
+def moment(millis: int, otherwise: str) -> str:
+    """A time in UTC, or other text if it is beyond the calendar: producers may have written any number."""
+    try:
+        return datetime.fromtimestamp(millis / 1000, UTC).isoformat(" ", "seconds")
+    except (ValueError, OverflowError, OSError):
+        return otherwise
 
 
 def as_json() -> bool:

@@ -6,7 +6,6 @@ import difflib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -28,6 +27,7 @@ from .output import (
     FailureError,
     as_json,
     json_text,
+    moment,
     say,
     show,
     show_json,
@@ -186,10 +186,7 @@ def get(connection: Connection, topic: str, number: int | None, every: bool, raw
 def _time(info: SchemaInfo) -> str:
     if not info.timestamp:
         return "at an unknown time"
-    try:
-        return datetime.fromtimestamp(info.timestamp / 1000, UTC).isoformat(" ", "seconds")
-    except (ValueError, OSError, OverflowError):
-        return f"at {info.timestamp} ms"
+    return moment(info.timestamp, f"at {info.timestamp} ms")
 
 
 @schemas.command("list", cls=Command)

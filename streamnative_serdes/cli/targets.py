@@ -159,14 +159,12 @@ def _shown(message: Message) -> dict[str, Any]:
         "offset": message.offset if message.offset >= 0 else None,
         "timestamp": show_moment(message.timestamp, 3, True) if message.timestamp >= 0 else None,
         "key": show_bytes(message.key),
-        "headers": [[_name(name), show_bytes(value)] for name, value in message.headers],
+        "headers": [
+            [show_bytes(name.encode("utf-8", "surrogateescape")), show_bytes(value)] for name, value in message.headers
+        ],
         "version": message.schema_version,
         "value": show_bytes(message.value),
     }
     if message.producer_id >= 0:
         shown |= {"producer_id": message.producer_id, "transactional": message.transactional}
     return shown
-
-
-def _name(name: str) -> Any:
-    return show_bytes(name.encode("utf-8", "surrogateescape"))

@@ -27,7 +27,7 @@ from streamnative_serdes._reading.policy import ReadPolicy
 from streamnative_serdes._schema import Limits, Schema, parse_given
 from streamnative_serdes._topics.schema_version import Compiled, SchemaVersion, holds, known_from
 from streamnative_serdes.codec import Codec
-from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError, SchemaError, SchemaNotFoundError
+from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError, SchemaNotFoundError
 from streamnative_serdes.key_value import INLINE
 
 from .avro_json import JsonWriter, reader_of
@@ -87,8 +87,6 @@ def apparent(data: bytes | None) -> dict[str, Any]:
 
 
 class _NotingPolicy(ReadPolicy):
-    """Notes the attempt that read a message, if the message's header did not decide."""
-
     fallback: tuple[int, Attempt] | None = None
 
     def warn(self, topic: str, in_header: int, why: str, used: int, attempt: Attempt) -> None:
@@ -136,7 +134,6 @@ class MessageDecoder:
         return Decoded(_BARE, known.version, self._show(known, None, data))
 
     def _other_type(self, topic: str) -> SchemaVersion | None:
-        """The topic's latest schema, if it is not of type AVRO."""
         binding = self._policy.binding
         if binding.kind(topic) == "AVRO":
             return None
@@ -258,7 +255,9 @@ def framer_of(connection: Connection, topic: str, text: str | None, version: int
     if text is not None:
         schema = parse_given(text, to_register=True)
         if dry_run and schema.fault is not None:
-            _refuse_unheld(connection, topic, schema, schema.fault)
+            with connection.client() as client_:
+                if not any(holds(info, schema, Limits()) for info in client_.all_versions(topic)):
+                    raise schema.fault
         return Framer(connection, topic, schema, None, text, dry_run=dry_run)
     known, limits = _of_topic(connection, topic, version)
     if known.avro is not None:
@@ -267,13 +266,6 @@ def framer_of(connection: Connection, topic: str, text: str | None, version: int
         return TypedFramer(known, limits)
     conf = parse(SERIALIZER_OPTIONS, connection.options_of(SERIALIZER_OPTIONS), strict=True)
     return PairFramer(known, limits, framed=conf["key.value.framing"] == config.VALUE)
-
-
-def _refuse_unheld(connection: Connection, topic: str, schema: Schema, fault: SchemaError) -> None:
-    """Raises SchemaError, the ``fault``, unless the topic has this schema."""
-    with connection.client() as client_:
-        if not any(holds(info, schema, Limits()) for info in client_.all_versions(topic)):
-            raise fault
 
 
 def _of_topic(connection: Connection, topic: str, version: int | None) -> tuple[SchemaVersion, Limits]:

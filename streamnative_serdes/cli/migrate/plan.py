@@ -5,14 +5,13 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import click
 from rich.text import Text
 
 from streamnative_serdes.cli.options import pairs_option
-from streamnative_serdes.cli.output import Command, FailureError, as_json, marked, say, show_json, show_table
+from streamnative_serdes.cli.output import Command, FailureError, as_json, marked, moment, say, show_json, show_table
 from streamnative_serdes.migration import Findings, PlanOptions, State
 from streamnative_serdes.migration import plan as make_plan
 from streamnative_serdes.migration.planning.plan import SAMPLE
@@ -130,17 +129,10 @@ def _section(title: str, headers: tuple[str, ...], rows: Any) -> None:
 
 
 def _times(tree: dict[str, Any]) -> str:
-    oldest, newest = (tree["timestamps"][name] for name in ("oldest", "newest"))
-    times = "no message has a time" if oldest is None else f"times from {_moment(oldest)} to {_moment(newest)}"
+    given = (tree["timestamps"][name] for name in ("oldest", "newest"))
+    oldest, newest = (None if millis is None else moment(millis, f"{millis} ms") for millis in given)
+    times = "no message has a time" if oldest is None else f"times from {oldest} to {newest}"
     return f"{times}; the largest message has {tree['largest']['bytes']} bytes in a batch of its own"
-
-
-def _moment(millis: int) -> str:
-    """A time in UTC as text; producers may have written any number."""
-    try:
-        return datetime.fromtimestamp(millis / 1000, UTC).isoformat(" ", "seconds")
-    except (ValueError, OverflowError, OSError):
-        return f"{millis} ms"
 
 
 def _schema(entry: dict[str, Any]) -> tuple[str, ...]:

@@ -111,12 +111,9 @@ def _show(state: State, outcome: Outcome, scope: Scope) -> None:
     headers = ("PARTITION", *(name.upper() for name in _COUNTS), "CHECKSUM SOURCE", "CHECKSUM TARGET")
     show_table(headers, map(_row, outcome.partitions))
     for difference in outcome.differences:
-        where = [
-            f"partition {difference.partition}",
-            *_offset("source", difference.source_offset),
-            *_offset("target", difference.target_offset),
-        ]
-        say(f"\n{', '.join(where)}: {difference.part}")
+        places = (("source", difference.source_offset), ("target", difference.target_offset))
+        where = "".join(f", {side} offset {offset}" for side, offset in places if offset is not None)
+        say(f"\npartition {difference.partition}{where}: {difference.part}")
         say(f"  expected {difference.expected}")
         say(f"  got      {difference.got}")
     found = sum(counts.differences for counts in outcome.partitions)
@@ -130,19 +127,10 @@ def _show(state: State, outcome: Outcome, scope: Scope) -> None:
 
 
 def _row(counts: Counts) -> tuple[Any, ...]:
-    sums = counts.source_sum.text(), counts.target_sum.text()
-    numbers = [str(getattr(counts, name)) for name in _COUNTS[:-1]]
-    return (
-        str(counts.partition),
-        *numbers,
-        marked(not counts.differences, str(counts.differences)),
-        sums[0],
-        marked(sums[0] == sums[1], sums[1]),
-    )
-
-
-def _offset(side: str, offset: int | None) -> list[str]:
-    return [] if offset is None else [f"{side} offset {offset}"]
+    expected, got = counts.source_sum.text(), counts.target_sum.text()
+    numbers = [str(getattr(counts, name)) for name in ("partition", *_COUNTS[:-1])]
+    found = marked(not counts.differences, str(counts.differences))
+    return *numbers, found, expected, marked(expected == got, got)
 
 
 def _notes(outcome: Outcome, scope: Scope) -> list[str]:

@@ -226,7 +226,9 @@ class _Run:
             except BadMessageError as error:
                 self._send(copies, batch)
                 copies = []
-                self._keep_letter(message, error, batch)
+                letter = DeadLetter.of(message, str(error))
+                self._letters.add(letter, hide_headers=not self._wishes.rules.keeps(letter.headers))
+                batch.bad[partition] += 1
             except UnmappedSchemaError as error:
                 self._send(copies, batch)
                 self._stop_before(message, error, batch)
@@ -243,11 +245,6 @@ class _Run:
         self._outlet.send(copies, marked=frozenset(last.values()))
         batch.copied.update(map(itemgetter(0), copies))
         batch.last.update((partition, copies[place][1]) for partition, place in last.items())
-
-    def _keep_letter(self, message: Message, error: BadMessageError, batch: _Batch) -> None:
-        letter = DeadLetter.of(message, str(error))
-        self._letters.add(letter, hide_headers=not self._wishes.rules.keeps(letter.headers))
-        batch.bad[place_of(message)[0]] += 1
 
     def _stop_before(self, message: Message, error: UnmappedSchemaError, batch: _Batch) -> NoReturn:
         """Commit the messages before this one, and raise the error with the place of this message."""

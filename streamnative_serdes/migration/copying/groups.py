@@ -144,7 +144,7 @@ class _Walk:
         """The offset of the first copy of a message from ``offset`` on, which exists."""
         before = [anchor for anchor in anchors if anchor[0] <= offset]
         source, target = before[-1] if before else (self._start.get(partition, 0), 0)
-        copies = self._copies(partition, target)
+        copies = committed_messages(self._route.writing.kafka, self._route.target, {partition: target})
         seen = None
         for message in committed_messages(self._route.reading.kafka, self._route.source, {partition: source}):
             seen = place_of(message)[1]
@@ -159,9 +159,6 @@ class _Walk:
             f"expected a message from offset {offset} on in partition {partition}, got offsets {source} to {seen}",
             topic=self._route.source,
         )
-
-    def _copies(self, partition: int, target: int) -> Iterator[Message]:
-        return committed_messages(self._route.writing.kafka, self._route.target, {partition: target})
 
     def _next_equal(self, copies: Iterator[Message], wanted: tuple[Any, Any, int], message: Message) -> int:
         for copy in copies:

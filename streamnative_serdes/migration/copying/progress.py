@@ -154,9 +154,6 @@ class ProgressTopic:
         return json.dumps({"source": self._source, **more}).encode()
 
 
-# Members
-
-
 def _number(part: Any) -> int:
     if type(part) is not int or not 0 <= part < _MOST:
         raise ValueError("expected a number from 0 to 2**63 - 1")

@@ -46,14 +46,11 @@ def require_known(
     read a moment after they were committed: they are awaited for ``settle`` seconds.
     """
     for role in roles:
-        kept = {number: one for number, progress in known.items() if (one := _kept(progress, role)) is not None}
+        part = "read" if role == "source" else "written"
+        kept = {number: one for number, progress in known.items() if (one := getattr(progress, part)) is not None}
         ids = {progress.ids[ROLES.index(role)] for progress in known.values()}
         if kept or ids - {None}:
             _CopiedTopic(route, role).require(kept, ids, settle)
-
-
-def _kept(progress: Progress, role: Role) -> Kept | None:
-    return progress.read if role == "source" else progress.written
 
 
 class _CopiedTopic:

@@ -46,14 +46,11 @@ class Description:
 
 
 class ConfluentNames:
-    """Schemas by id or GUID in a registry with Confluent's API.
-
-    ``guids`` is False once a GUID was asked for, and the registry does not have the endpoint.
-    """
+    """Schemas by id or GUID in a registry with Confluent's API."""
 
     def __init__(self, client: ConfluentRegistryClient, subject: str) -> None:
         self._client, self._subject = client, subject
-        self.guids = True
+        self.guids = True  # until a GUID is asked for, and the registry does not have the endpoint
 
     def describe(self, name: Name) -> Description | None:
         try:
@@ -139,10 +136,7 @@ def _described(kind: str, text: str, versions: tuple[tuple[str, int], ...] = (),
 
 
 def names_in(text: str) -> tuple[str | None, tuple[str, ...]]:
-    """The full name of the type in an Avro schema, and its aliases; None if the text is not such a schema.
-
-    The text is not parsed as an Avro schema, since types that it refers to may be in other subjects.
-    """
+    """The full name of the type in an Avro schema, which may refer to others, and its aliases; None in other text."""
     try:
         return _named(json.loads(text))
     except (ValueError, RecursionError):

@@ -77,16 +77,12 @@ class Sample:
         doing = partial(refused, f"read topic {self._topic}", "READ on the topic", self._topic)
         with kafka_errors(doing), TopicConsumer(self._kafka, self._topic, options=_MEMORY) as consumer:
             self.bounds = consumer.bounds(range(self._partitions))
-            yield from self._read(consumer)
-
-    def _read(self, consumer: TopicConsumer) -> Iterator[Message]:
-        reader = consumer.reader(
-            {partition: windows(*bounds, self._count) for partition, bounds in self.bounds.items()}
-        )
-        total = reader.to_go()
-        while reader.left:
-            yield from reader.take(_BATCH)
-            self._progress(total - reader.to_go(), total)
+            ranges = {partition: windows(*bounds, self._count) for partition, bounds in self.bounds.items()}
+            reader = consumer.reader(ranges)
+            total = reader.to_go()
+            while reader.left:
+                yield from reader.take(_BATCH)
+                self._progress(total - reader.to_go(), total)
 
 
 MOST_NAMES: Final = 2_000  # distinct schemas that are counted each; more are counted together

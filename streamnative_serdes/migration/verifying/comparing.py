@@ -55,7 +55,6 @@ class Ahead:
         return list(islice(self._held, count))
 
     def put_back(self, item: Item | None) -> None:
-        """Undo the last :meth:`take`."""
         if item is not None:
             self._held.appendleft(item)
 
@@ -136,8 +135,6 @@ class Comparison:
                 if len(counts.undecodable_at) < self._differences.most:
                     counts.undecodable_at.append(item.offset)
 
-    # Differences
-
     def _explain(self) -> bool:
         """Report the differences up to the place where both sides agree again; False if there is no such place."""
         left, right = self._source.look(WINDOW + _AGREEING), self._target.look(WINDOW + _AGREEING)
@@ -200,8 +197,6 @@ class Comparison:
     def _miss(self, item: Item) -> None:
         self._sums[0].add(item.content)
         self._report(self._differences.missing(item))
-
-    # Messages of the target other than copies
 
     def _find_copy(self) -> bool:
         """Skip messages of the target up to the copy of the source's next message; False if there is no such copy."""

@@ -199,15 +199,20 @@ def _hex(value: Value | None) -> str:
 TIME_LOST: Final = TIMESTAMP_CREATE_TIME, 0  # of a copy that has the time of copying instead of its own
 
 
-class SourceContents:
+class _Contents:
+    def __init__(self, direction: Direction, schemas: SideSchemas) -> None:
+        self._rewriter, self._schemas = Rewriter(direction, {}), schemas
+        self._size = self._rewriter.size
+        self._by_prefix: dict[bytes, KnownSchema] = {}
+
+
+class SourceContents(_Contents):
     """The expected copies of the source's messages; ``mapped`` are the names of the schemas that were copied."""
 
     def __init__(self, direction: Direction, mapped: frozenset[Name], schemas: SideSchemas, rules: Rules) -> None:
-        self._rewriter = Rewriter(direction, {})
-        self._mapped, self._schemas, self._rules = mapped, schemas, rules
+        super().__init__(direction, schemas)
+        self._mapped, self._rules = mapped, rules
         self._strips, self._keeps_headers = rules.strips(direction), rules.null_headers and rules.raw_headers
-        self._size = self._rewriter.size
-        self._by_prefix: dict[bytes, KnownSchema] = {}
         self.unmapped: set[Name] = set()  # schemas that messages name, and that were not copied
 
     def of(self, message: Message) -> Item:
@@ -294,14 +299,11 @@ class SourceContents:
         return known
 
 
-class TargetContents:
+class TargetContents(_Contents):
     """The target's messages, for comparing, by the schemas of the target."""
 
     def __init__(self, direction: Direction, schemas: SideSchemas) -> None:
-        self._rewriter = Rewriter("back" if direction == "forward" else "forward", {})
-        self._size = self._rewriter.size
-        self._schemas = schemas
-        self._by_prefix: dict[bytes, KnownSchema] = {}
+        super().__init__("back" if direction == "forward" else "forward", schemas)
 
     def of(self, message: Message) -> Item:
         key: Any = message.key()

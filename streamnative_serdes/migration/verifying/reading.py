@@ -37,16 +37,12 @@ class DeletedMessagesError(SerdesError):
 
 
 class SideReader:
-    """Consumes one topic; use it as a context manager. Raises ConfigError or MissingTopicError.
-
-    ``bounds`` are the first offset of each partition and the offset behind its last committed message, as of now. Later
-    messages are not read.
-    """
+    """Consumes one topic; use it as a context manager. Raises ConfigError or MissingTopicError."""
 
     def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
         self._topic = topic
         self._consumer = TopicConsumer(kafka, topic, _PATIENCE, options=_MEMORY)
-        self.bounds: dict[int, Range] = {}
+        self.bounds: dict[int, Range] = {}  # up to the last committed message as of now; later ones are not read
         try:
             self.look()
         except BaseException:

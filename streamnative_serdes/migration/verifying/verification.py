@@ -149,8 +149,6 @@ class Verification:
             sorted(self._originals.unmapped, key=str),
         )
 
-    # What is compared
-
     def _open(self, stack: ExitStack) -> None:
         route, scope = self._route, self._scope
         self._source = stack.enter_context(SideReader(route.reading.kafka, route.source))
@@ -236,18 +234,14 @@ class Verification:
             return letters_in_file(Path(name), source)
         return letters_in_topic(self._route.writing.kafka, name, self._route.source)
 
-    # Comparing
-
     def _compare_all(self, partition: int) -> Counts:
         counts = self._counts(partition)
         begin, end, (first, _) = self._begin(partition), self._end(partition), self._target.bounds[partition]
         # The source may have deleted messages that were copied: then the target begins with older copies.
         known = [pair for pair in anchors_of(self._progress.get(partition)) if pair[0] <= begin and pair[1] >= first]
         place, older = (known[-1][1], begin - known[-1][0]) if known else (first, _ALL if begin else 0)
-        rules = ComparisonRules(self._scope.newer, self._scope.foreign, older)
-        messages = self._observed(self._source.messages(partition, begin, end))
-        copies = self._items(self._target.messages(partition, place))
-        Comparison(self._items_of_source(messages, counts), copies, counts, self._differences, rules).run()
+        messages = self._source.messages(partition, begin, end)
+        self._comparison(counts, messages, self._target.messages(partition, place), older).run()
         if counts.stopped is not None and first > 0:
             counts.stopped += f"; the target begins at offset {first}, so its retention may have deleted copies"
         if self._letters is not None and counts.stopped is None:
@@ -258,12 +252,17 @@ class Verification:
     def _compare_samples(self, partition: int, places: Iterable[tuple[int, int]]) -> Counts:
         counts, end = self._counts(partition), self._end(partition)
         for place, copy in places:
-            messages = self._observed(islice(self._source.messages(partition, place, end, chunk=SAMPLE), SAMPLE))
-            copies = self._items(self._target.messages(partition, copy, chunk=SAMPLE))
-            rules = ComparisonRules(self._scope.newer, self._scope.foreign)
-            comparison = Comparison(self._items_of_source(messages, counts), copies, counts, self._differences, rules)
-            comparison.run(to_end=False)
+            messages = islice(self._source.messages(partition, place, end, chunk=SAMPLE), SAMPLE)
+            copies = self._target.messages(partition, copy, chunk=SAMPLE)
+            self._comparison(counts, messages, copies).run(to_end=False)
         return counts
+
+    def _comparison(
+        self, counts: Counts, messages: Iterable[Message], copies: Iterable[Message], older: int = 0
+    ) -> Comparison:
+        rules = ComparisonRules(self._scope.newer, self._scope.foreign, older)
+        expected = self._items_of_source(self._observed(messages), counts)
+        return Comparison(expected, map(self._copies.of, copies), counts, self._differences, rules)
 
     def _begin(self, partition: int) -> int:
         return max(self._source.bounds[partition][0], self._scope.start.get(partition, 0))
@@ -297,9 +296,6 @@ class Verification:
                 self._check_letter(message, counts)
                 continue
             yield item
-
-    def _items(self, messages: Iterable[Message]) -> Iterator[Item]:
-        return map(self._copies.of, messages)
 
     def _check_letter(self, message: Message, counts: Counts) -> None:
         counts.bad += 1
