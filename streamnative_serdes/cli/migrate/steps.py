@@ -1,4 +1,4 @@
-"""What the steps of a migration share: options for servers, topics, state file and rules, and the progress shown."""
+"""Shared by the steps of a migration: options for servers, topics, the state file and rules, and the progress shown."""
 
 from __future__ import annotations
 
