@@ -55,6 +55,8 @@ _MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d
 _TIME: Final = re.compile(r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?", re.ASCII)
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,5000}(\.[0-9]{1,5000})?([eE][+-]?[0-9]{1,10})?", re.ASCII)
 _PARTS: Final = ("months", "days", "millis")
+Conversion: TypeAlias = Callable[[Any], Any]
+_MOST_DEPTH: Final = 1_000  # the most that max.depth may be
 
 
 class Form(NamedTuple):
@@ -198,11 +200,6 @@ def _duration(tree: Any) -> tuple[int, ...]:
     if not isinstance(tree, dict) or set(tree) != set(_PARTS) or not all(type(part) is int for part in tree.values()):
         raise ValueError('a duration such as {"months": 1, "days": 2, "millis": 3}')
     return tuple(tree[part] for part in _PARTS)
-
-
-Conversion: TypeAlias = Callable[[Any], Any]
-
-_MOST_DEPTH: Final = 1_000  # the most that max.depth may be
 
 
 class _FaultError(Exception):

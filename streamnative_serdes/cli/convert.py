@@ -33,6 +33,8 @@ from .output import Command, FailureError, counted, failure_of, say, show
 from .targets import Item, KafkaBatches, Lines, PulsarEntries, Target, Unchanged
 
 _IN_MEMORY: Final = 8 << 20  # bytes of the result for one item; a larger one goes to a temporary file
+_MIB: Final = 1 << 20
+_SIZE: Final = click.IntRange(1, 2**31 - 1)
 
 
 @dataclass(slots=True)
@@ -148,10 +150,6 @@ class Conversion:
         self.failed.write(item.stored)
         self.failures += 1
         say(f"{item.place or f'entry {self.items}'}: {error}", err=True)
-
-
-_MIB: Final = 1 << 20
-_SIZE: Final = click.IntRange(1, 2**31 - 1)
 
 
 def _start(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[int, int]:

@@ -50,14 +50,22 @@ _MESSAGE_KEY: Final = "message_key"  # of encoding INLINE, whose key is the half
 ABSENT: Final = object()  # in the place of a member that a line does not have
 _MOST_PARTITION: Final = 2**31 - 1
 _MOST_TIME: Final = 2**63 - 1
+_Done = TypeVar("_Done")
+_NULL: Final = b"\xff\xff\xff\xff"  # the length of a half that is null
+_SIZE: Final = 4  # bytes of a length
+_INT64: Final = Struct(">q")
+_INSTANT: Final = Struct(">qi")
+_DAY_AND_TIME: Final = Struct(">qq")
+_SECOND: Final = 1_000_000_000  # nanoseconds
+_DAY: Final = 86_400 * _SECOND
+_MILLIS: Final = Logical("timestamp-millis")
+RAW: Final[CodecArguments] = {"avro_logical_types": False, "validate_strict_allow_default": True}
 
 
 def place_of(message: Message) -> dict[str, Any]:
     kind, millis = message.timestamp()
-    headers: Any = (
-        message.headers() or []
-    )  # the type stubs allow str and a dict, which the client takes but never gives
     key: Any = message.key()
+    headers: Any = message.headers() or []  # the stubs allow str and a dict, which the client takes but never gives
     return {
         "topic": message.topic(),
         "partition": message.partition(),
@@ -182,11 +190,6 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return tree
 
 
-_Done = TypeVar("_Done")
-_NULL: Final = b"\xff\xff\xff\xff"  # the length of a half that is null
-_SIZE: Final = 4  # bytes of a length
-
-
 def split(data: bytes) -> tuple[bytes | None, bytes | None]:
     """The halves of a message without a header. The message was read before, so it is complete."""
     key, rest = _first(data)
@@ -210,15 +213,6 @@ def within(name: str | None, work: Callable[[Any], _Done], data: Any) -> _Done |
         return work(data)
     except (DecodeError, EncodeError) as error:
         raise error.inside(name) if name else error from None
-
-
-_INT64: Final = Struct(">q")
-_INSTANT: Final = Struct(">qi")
-_DAY_AND_TIME: Final = Struct(">qq")
-_SECOND: Final = 1_000_000_000  # nanoseconds
-_DAY: Final = 86_400 * _SECOND
-_MILLIS: Final = Logical("timestamp-millis")
-_RAW: Final[CodecArguments] = {"avro_logical_types": False, "validate_strict_allow_default": True}
 
 
 class _Count(NamedTuple):
@@ -265,7 +259,7 @@ def json_of(known: SchemaVersion, options: CodecArguments, limits: Limits) -> Ty
 
 def _avro(known: SchemaVersion, options: CodecArguments) -> TypedJson:
     writer, read = JsonWriter(known.schema, options), reader_of(known.schema)
-    codec = Codec(known.schema, **_RAW)
+    codec = Codec(known.schema, **RAW)
     return TypedJson(writer.write, lambda value: codec.encode(read(value)))
 
 

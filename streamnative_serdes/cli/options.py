@@ -52,6 +52,19 @@ _SECRET: Final = re.compile(
     r"(password|passphrase|secret|\.token|user\.info|jaas\.config|oauthbearer\.config|\.pem|private\.key|^ssl\.key)$"
 )
 _USER_IN_URL: Final = re.compile(r"//[^/]*@")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_ENVIRONMENT: Final = "STREAMNATIVE_SERDES_"
+_URL, _BROKER = "schema.registry.url", "bootstrap.servers"
+FILE: Final = click.Path(dir_okay=False, path_type=Path)
+GIVEN_FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
+PARTITIONS: Final = click.option(
+    "--partition", "partitions", multiple=True, type=click.IntRange(0), help="Only this one; can be repeated."
+)
+REPORTING: Final = (
+    click.option("--json", is_flag=True, help="Output and errors as JSON, for programs."),
+    click.option("--debug", is_flag=True, help="Show the traceback of an error."),
+)
 
 
 @dataclass(slots=True)
@@ -190,15 +203,6 @@ def _exposed(path: Path, key: str) -> list[str]:
     return [f"{path} contains {key}, and other users of this machine may read it: chmod 600 {path}"]
 
 
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
-
-_ENVIRONMENT: Final = "STREAMNATIVE_SERDES_"
-_URL, _BROKER = "schema.registry.url", "bootstrap.servers"
-FILE: Final = click.Path(dir_okay=False, path_type=Path)
-GIVEN_FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
-
-
 @dataclass(frozen=True, slots=True)
 class Connection:
     registry: dict[str, Any]  # options for SerDes and registry clients, not yet checked
@@ -268,11 +272,6 @@ def choice_option(*names: str, of: Sequence[str], text: str) -> Callable[..., An
     return click.option(*names, type=click.Choice(of), default=of[0], show_default=True, help=text)
 
 
-PARTITIONS: Final = click.option(
-    "--partition", "partitions", multiple=True, type=click.IntRange(0), help="Only this one; can be repeated."
-)
-
-
 def with_options(run: Callable[..., _R], options: Iterable[Callable[..., Any]]) -> Callable[..., _R]:
     """``run`` with these arguments and options, in their order in --help."""
     for option in reversed([*options]):
@@ -294,10 +293,6 @@ def set_options(side: str, text: str) -> tuple[Callable[..., Any], ...]:
     )
 
 
-REPORTING: Final = (
-    click.option("--json", is_flag=True, help="Output and errors as JSON, for programs."),
-    click.option("--debug", is_flag=True, help="Show the traceback of an error."),
-)
 _SHARED: Final = (
     config_option("TOML file with tables [registry] and [kafka]; option names as in Python."),
     click.option(

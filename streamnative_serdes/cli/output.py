@@ -48,6 +48,13 @@ _CONTROLS: Final = re.compile(
 )
 _KEPT: Final = frozenset("\n\t")
 _PLAIN_WIDTH: Final = 4_000  # characters in a line of a table that is not for a terminal: no cell is cut
+CHECK_FAILED: Final = 1
+USAGE: Final = 2
+REFUSED: Final = 3
+UNWRITTEN: Final = 4
+INTERRUPTED: Final = 130
+# Errors of writing to what is open already. Whatever is opened by its name has typed errors of its own.
+_UNWRITTEN: Final = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
 def visible(text: str, *, lines: bool = False) -> str:
@@ -162,15 +169,6 @@ def marked(good: bool | None, text: str) -> Text:
 def _encodable(text: str, stream: TextIO) -> str:
     encoding = stream.encoding or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)
-
-
-CHECK_FAILED: Final = 1
-USAGE: Final = 2
-REFUSED: Final = 3
-UNWRITTEN: Final = 4
-INTERRUPTED: Final = 130
-# Errors of writing to what is open already. Whatever is opened by its name has typed errors of its own.
-_UNWRITTEN: Final = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
 class FailureError(Exception):

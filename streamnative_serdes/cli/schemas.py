@@ -39,6 +39,13 @@ from .output import (
 
 _COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
 _LATEST: Final = "latest"
+_NOT_SEEN: Final = (
+    "schemas of topics that do not exist, since Pulsar lists topics only: a schema may be registered before its topic",
+    "topics that are not persistent: each has the schemas of the persistent topic of the same name",
+)
+_FILE: Final = click.argument("file", type=click.File("rb"))
+_TYPE: Final = click.option("--type", "kind", default="AVRO", show_default=True, help="Pulsar's schema type.")
+_PROPERTY: Final = pairs_option("--property", "properties", help="A property of the schema.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +148,6 @@ def _verdict(same: bool, new_reads_old: bool | None, old_reads_new: bool | None)
     return f"{first} New reads old (BACKWARD): {backward}; old reads new (FORWARD): {forward}"
 
 
-_NOT_SEEN: Final = (
-    "schemas of topics that do not exist, since Pulsar lists topics only: a schema may be registered before its topic",
-    "topics that are not persistent: each has the schemas of the persistent topic of the same name",
-)
-
-
 @click.group()
 def schemas() -> None:
     """Read and change the schemas of topics in Pulsar's registry."""
@@ -217,11 +218,6 @@ def _listed(client: SchemaRegistryClient, name: TopicName) -> dict[str, Any]:
     except AuthorizationError as error:
         return {"topic": str(name), "note": f"not permitted: {error.reason}"}
     return {"topic": str(name), "type": info.type, "version": info.version, "registered": _time(info)}
-
-
-_FILE: Final = click.argument("file", type=click.File("rb"))
-_TYPE: Final = click.option("--type", "kind", default="AVRO", show_default=True, help="Pulsar's schema type.")
-_PROPERTY: Final = pairs_option("--property", "properties", help="A property of the schema.")
 
 
 @schemas.command(cls=Command)

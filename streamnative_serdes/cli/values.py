@@ -31,7 +31,7 @@ from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError, Sc
 from streamnative_serdes.key_value import INLINE
 
 from .avro_json import JsonWriter, reader_of
-from .message_json import ABSENT, Line, TypedJson, join, json_of, split, within
+from .message_json import ABSENT, RAW, Line, TypedJson, join, json_of, split, within
 from .options import Connection
 
 _FRAMED, _BARE = "snip42", "headerless"
@@ -44,6 +44,8 @@ _RAW_READING: Final = {
     "reader.schema.policy": None,
     "reader.schema.incompatible": None,
 }
+# How avro_json gives data. Fields that the schema does not have are errors: they would be lost.
+_RAW_WRITING: Final = {"avro.logical.types": False, "validate.strict.allow.default": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,11 +243,6 @@ class MessageDecoder:
         return self._writers[schema.text]
 
 
-# How avro_json gives data. Fields that the schema does not have are errors: they would be lost.
-_RAW_WRITING: Final = {"avro.logical.types": False, "validate.strict.allow.default": True}
-_CODEC: Final[CodecArguments] = {"avro_logical_types": False, "validate_strict_allow_default": True}
-
-
 def framer_of(connection: Connection, topic: str, text: str | None, version: int | None, *, dry_run: bool) -> AnyFramer:
     """The framer that turns lines into messages of a topic. Raises SchemaError.
 
@@ -296,7 +293,7 @@ class Framer:
         self._topic, self.version = topic, version
         self._read = reader_of(schema)
         self._serializer: KafkaAvroSerializer | None = None
-        self._codec = Codec(schema, **_CODEC)
+        self._codec = Codec(schema, **RAW)
         if not dry_run:
             chosen: dict[str, Any] = {}
             if text is None:
@@ -330,7 +327,7 @@ class TypedFramer:
 
     def __init__(self, known: SchemaVersion, limits: Limits) -> None:
         self.version: int | None = known.version
-        self._known, self._json = known, json_of(known, _CODEC, limits)
+        self._known, self._json = known, json_of(known, RAW, limits)
 
     def close(self) -> None:
         """There is nothing to close."""
@@ -350,7 +347,7 @@ class PairFramer:
         assert halves is not None
         self._known, self.version, self.halves = known, known.version, halves.encoding
         self._header = header.pack(known.version) if framed else b""
-        self._key, self._value = (json_of(half, _CODEC, limits) for half in (halves.key, halves.value))
+        self._key, self._value = (json_of(half, RAW, limits) for half in (halves.key, halves.value))
 
     def close(self) -> None:
         """There is nothing to close."""

@@ -29,6 +29,12 @@ from streamnative_serdes.schema_registry import ConfluentRegistryClient, SchemaR
 Direction: TypeAlias = Literal["forward", "back"]  # from Confluent's framing to SNIP 42, and the other way round
 
 _URL = "schema.registry.url"
+Name: TypeAlias = int | str  # of a schema, in a message of the source
+Headers: TypeAlias = list[tuple[str, bytes | None]] | None
+VALUE_HEADER: Final = "__value_schema_id"
+KEY_HEADER: Final = "__key_schema_id"
+_PREFIX: Final = {"forward": 5, "back": header.SIZE}  # bytes
+_BYTES: Final = Codec("bytes")  # with their length
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +137,6 @@ class Route:
     def pulsar_registry(self) -> AbstractContextManager[SchemaRegistryClient]:
         """A client of Pulsar's registry. Raises ConfigError if its options are not valid."""
         return closing(SchemaRegistryClient(self.pulsar.options()))
-
-
-Name: TypeAlias = int | str  # of a schema, in a message of the source
-Headers: TypeAlias = list[tuple[str, bytes | None]] | None
-
-VALUE_HEADER: Final = "__value_schema_id"
-KEY_HEADER: Final = "__key_schema_id"
-_PREFIX: Final = {"forward": 5, "back": header.SIZE}  # bytes
-_BYTES: Final = Codec("bytes")  # with their length
 
 
 class BadMessageError(DecodeError):

@@ -33,6 +33,51 @@ from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.migration import Route, Rules, Side, State, behind_copies
 from streamnative_serdes.migration.state import default_path
 
+_RULES: Final = ("keys", "check", "allow_header_loss", "allow_time_loss")
+_OPTIONS: Final = (
+    choice_option(
+        "--keys", of=("keep", "strip"), text="Strip takes Confluent's framing off keys; the partition stays."
+    ),
+    click.option("--check", is_flag=True, help="Decode each value too; those that cannot be decoded are dead letters."),
+    click.option("--allow-header-loss", is_flag=True, help="Copy messages whose headers the target's broker alters."),
+    click.option("--allow-time-loss", is_flag=True, help="Copy messages without a time; they get the present one."),
+    choice_option(
+        "--from",
+        "start",
+        of=("beginning", "copied"),
+        text="With --back, `copied` begins behind what the way forth has copied to SOURCE.",
+    ),
+)
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_SHARED: Final = (
+    click.argument("source", callback=topic_name),
+    click.argument("target", callback=topic_name),
+    click.option("--back", is_flag=True, help="The way back: SOURCE is a topic with Pulsar's registry."),
+    click.option(
+        "--state", type=FILE, metavar="FILE", help="The state file.  [default: SOURCE-to-TARGET.migration.json]"
+    ),
+    config_option(
+        "TOML file with tables [source.registry], [source.kafka], [target.registry] and [target.kafka]; the "
+        "source is Confluent's side, with --back too."
+    ),
+    click.option("--source-registry", metavar="URL", help="Address of the registry with Confluent's API."),
+    click.option("--source-bootstrap", metavar="HOST:PORT", help="Address of the Kafka broker on that side."),
+    click.option("--target-registry", metavar="URL", help="Pulsar's HTTP address, host and port."),
+    click.option("--target-bootstrap", metavar="HOST:PORT", help="Address of the Kafka broker on Pulsar's side."),
+    *set_options("SIDE.", "An option of a registry or of Kafka's client, such as source.sasl.username=me."),
+    click.option(
+        "--wait-for-broker",
+        type=click.FloatRange(0),
+        default=PATIENCE,
+        show_default=True,
+        metavar="SECONDS",
+        help="Wait so long for a Kafka broker that has answered before and is away.",
+    ),
+    *REPORTING,
+)
+_LINE_SECONDS: Final = 60.0
+
 
 def ruled(command: Callable[..., None]) -> Callable[..., None]:
     """Give ``command`` these options; it gets ``rules`` and ``start`` (offsets by partition), made of the options."""
@@ -53,27 +98,6 @@ def _start(state: State, start: str) -> Mapping[int, int]:
     if state.route.direction != "back":
         raise ConfigError("--from copied is for --back", hint="copying goes on where it was stopped by itself")
     return behind_copies(state.route)
-
-
-_RULES: Final = ("keys", "check", "allow_header_loss", "allow_time_loss")
-_OPTIONS: Final = (
-    choice_option(
-        "--keys", of=("keep", "strip"), text="Strip takes Confluent's framing off keys; the partition stays."
-    ),
-    click.option("--check", is_flag=True, help="Decode each value too; those that cannot be decoded are dead letters."),
-    click.option("--allow-header-loss", is_flag=True, help="Copy messages whose headers the target's broker alters."),
-    click.option("--allow-time-loss", is_flag=True, help="Copy messages without a time; they get the present one."),
-    choice_option(
-        "--from",
-        "start",
-        of=("beginning", "copied"),
-        text="With --back, `copied` begins behind what the way forth has copied to SOURCE.",
-    ),
-)
-
-
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
 
 
 def routed(command: Callable[Concatenate[State, _P], _R]) -> Callable[..., _R]:
@@ -111,37 +135,6 @@ def _split(given: tuple[tuple[str, str], ...]) -> dict[SideName, tuple[tuple[str
         table: tuple((key.removeprefix(f"{table}."), text) for key, text in given if key.startswith(f"{table}."))
         for table in SIDES
     }
-
-
-_SHARED: Final = (
-    click.argument("source", callback=topic_name),
-    click.argument("target", callback=topic_name),
-    click.option("--back", is_flag=True, help="The way back: SOURCE is a topic with Pulsar's registry."),
-    click.option(
-        "--state", type=FILE, metavar="FILE", help="The state file.  [default: SOURCE-to-TARGET.migration.json]"
-    ),
-    config_option(
-        "TOML file with tables [source.registry], [source.kafka], [target.registry] and [target.kafka]; the "
-        "source is Confluent's side, with --back too."
-    ),
-    click.option("--source-registry", metavar="URL", help="Address of the registry with Confluent's API."),
-    click.option("--source-bootstrap", metavar="HOST:PORT", help="Address of the Kafka broker on that side."),
-    click.option("--target-registry", metavar="URL", help="Pulsar's HTTP address, host and port."),
-    click.option("--target-bootstrap", metavar="HOST:PORT", help="Address of the Kafka broker on Pulsar's side."),
-    *set_options("SIDE.", "An option of a registry or of Kafka's client, such as source.sasl.username=me."),
-    click.option(
-        "--wait-for-broker",
-        type=click.FloatRange(0),
-        default=PATIENCE,
-        show_default=True,
-        metavar="SECONDS",
-        help="Wait so long for a Kafka broker that has answered before and is away.",
-    ),
-    *REPORTING,
-)
-
-
-_LINE_SECONDS: Final = 60.0
 
 
 class ProgressBar:

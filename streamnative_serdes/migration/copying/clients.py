@@ -32,6 +32,16 @@ CHUNK: Final = 2_000  # messages
 _LOOK_SECONDS: Final = 30.0
 _PATIENCE: Final = 60.0  # seconds without any progress before the end
 MEMORY: Final[Mapping[str, Any]] = {"queued.max.messages.kbytes": 65_536}  # messages fetched ahead
+_INIT_SECONDS: Final = 60.0
+_CONFIRMED_SECONDS: Final = 120.0  # seconds without any confirmed message
+_COMMIT_SECONDS: Final = 5.0  # of one attempt, so that Ctrl-C is noticed
+_ABORT_SECONDS: Final = 30.0
+PRODUCER: Final[Mapping[str, Any]] = {
+    "enable.idempotence": True,
+    "acks": "all",
+    "queue.buffering.max.kbytes": 65_536,  # the memory for messages that are being sent
+    "linger.ms": 20,
+}
 
 
 class Inlet:
@@ -112,18 +122,6 @@ class Inlet:
 
     def close(self) -> None:
         self._consumer.close()
-
-
-_INIT_SECONDS: Final = 60.0
-_CONFIRMED_SECONDS: Final = 120.0  # seconds without any confirmed message
-_COMMIT_SECONDS: Final = 5.0  # of one attempt, so that Ctrl-C is noticed
-_ABORT_SECONDS: Final = 30.0
-PRODUCER: Final[Mapping[str, Any]] = {
-    "enable.idempotence": True,
-    "acks": "all",
-    "queue.buffering.max.kbytes": 65_536,  # the memory for messages that are being sent
-    "linger.ms": 20,
-}
 
 
 class TransactionAbortedError(SerdesError):

@@ -27,6 +27,11 @@ from streamnative_serdes.migration.route import (
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, SchemaRegistryClient
 
 _MOST_UNKNOWN: Final = 10_000  # names that the registry does not have
+PLACE: Final = "streamnative.migration.place"  # header of copies without transactions: b"PARTITION:OFFSET"
+_SPECIAL: Final = frozenset({VALUE_HEADER, KEY_HEADER, PLACE})
+Keys: TypeAlias = Literal["keep", "strip"]
+Copy: TypeAlias = tuple[bytes | None, bytes | None, Headers, int]  # value, key, headers, timestamp in milliseconds
+Placed: TypeAlias = tuple[int, int, Copy]  # with its partition, and its offset in the source
 
 
 class NamedSchemas:
@@ -103,14 +108,6 @@ class NamedSchemas:
         if info.type != "AVRO":
             raise SchemaError(f"expected a schema of type AVRO, got type {info.type}", version=name)
         return info.text
-
-
-PLACE: Final = "streamnative.migration.place"  # header of copies without transactions: b"PARTITION:OFFSET"
-_SPECIAL: Final = frozenset({VALUE_HEADER, KEY_HEADER, PLACE})
-
-Keys: TypeAlias = Literal["keep", "strip"]
-Copy: TypeAlias = tuple[bytes | None, bytes | None, Headers, int]  # value, key, headers, timestamp in milliseconds
-Placed: TypeAlias = tuple[int, int, Copy]  # with its partition, and its offset in the source
 
 
 class HeaderLossError(BadMessageError):

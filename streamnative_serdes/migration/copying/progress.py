@@ -45,6 +45,8 @@ from streamnative_serdes.errors import SerdesError
 
 SUFFIX: Final = ".migration-state"
 _MOST: Final = 1 << 63
+_Members = Mapping[str, Callable[[Any], Any]]
+_MOST_CLAIMS: Final = 500  # messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +207,6 @@ def _or_null(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda part: None if part is None else read(part)
 
 
-_Members = Mapping[str, Callable[[Any], Any]]
 _PLACE: Final[_Members] = {"source": _text, "partition": _number}
 _KINDS: Final[tuple[tuple[_Members, _Members], ...]] = (  # of key and value
     (
@@ -243,9 +244,6 @@ def _members(wanted: _Members, tree: Mapping[str, Any]) -> dict[str, Any]:
         except ValueError as error:
             raise ValueError(f"member {name!r}: {error}, got {str(tree[name])!r:.80}") from None
     return found
-
-
-_MOST_CLAIMS: Final = 500  # messages
 
 
 def another_process(topic: str) -> SerdesError:

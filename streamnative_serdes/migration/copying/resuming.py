@@ -31,6 +31,9 @@ Role: TypeAlias = Literal["source", "target"]
 ROLES: Final[tuple[Role, ...]] = ("source", "target")
 _SETTLING_SECONDS: Final = 30.0  # copies that were committed can be read after a moment
 _LOOK_SECONDS: Final = 0.2
+_WINDOW: Final = 200  # messages at the end of a partition to look at first
+_SETTLED_SECONDS: Final = 1.0
+Places: TypeAlias = dict[int, int]  # partition -> offset
 
 
 class ChangedTopicError(SerdesError):
@@ -137,12 +140,6 @@ class SameTopics:
                 raise side.changed(f"its id is {now}, and was {before} when this run began")
             if now is None:  # its broker has no ids
                 require_known(self._route, dict(newest), [role])
-
-
-_WINDOW: Final = 200  # messages at the end of a partition to look at first
-_SETTLED_SECONDS: Final = 1.0
-
-Places: TypeAlias = dict[int, int]  # partition -> offset
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,8 @@ from .registries import Description, Registry, of_registries, source_registry, t
 from .source_messages import Count, Names, Progress, Sample, Tally
 from .target import Target, describe, ensure_target, source_of, writing_cluster
 
+SAMPLE: Final = 1_000  # messages per partition
+
 
 @dataclass(frozen=True, slots=True)
 class Findings:
@@ -102,9 +104,6 @@ def _looked_up(names: Names, registry: Registry) -> tuple[list[Tree], list[Tree]
 
 def _entry(name: Name, count: Count, found: Description | None) -> Tree:
     return {"id": name, **count.tree(), **({} if found is None else found.tree())}
-
-
-SAMPLE: Final = 1_000  # messages per partition
 
 
 @dataclass(frozen=True, slots=True)

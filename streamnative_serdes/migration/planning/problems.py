@@ -51,6 +51,10 @@ NAMES: Final[dict[str, Severity]] = {
     "altered-messages": "question",
     "scratch-topic": "note",
 }
+_MOST_SHOWN: Final = 5  # schemas in a sentence
+# Cases of the probe that matter only where messages use them.
+_HEADERS: Final = ("null_headers", "empty_headers", "raw_headers", "repeated_headers")
+_MESSAGES: Final = ("null_keys", "empty_keys", "empty_values", "tombstones")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +129,6 @@ def require_none(problems: Collection[Problem], topic: str) -> None:
 
 def _known() -> str:
     return f"those that can be accepted are {', '.join(name for name, kind in NAMES.items() if kind == 'question')}"
-
-
-_MOST_SHOWN: Final = 5  # schemas in a sentence
-# Cases of the probe that matter only where messages use them.
-_HEADERS: Final = ("null_headers", "empty_headers", "raw_headers", "repeated_headers")
-_MESSAGES: Final = ("null_keys", "empty_keys", "empty_values", "tombstones")
 
 
 def of_source(tree: Tree, subject: str | None) -> Iterator[Problem]:

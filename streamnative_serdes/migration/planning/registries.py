@@ -24,6 +24,12 @@ from streamnative_serdes.schema_registry.confluent_info import ConfluentSchema
 
 from .problems import Problem, Tree
 
+DEFAULT: Final = "FULL"  # Pulsar's strategy where nobody has set one
+# What is refused by a strategy or level, by its first word: a new version that removes, or adds, a field without a
+# default.
+_NO_REMOVAL, _NO_ADDITION = ("FULL", "FORWARD"), ("FULL", "BACKWARD")
+There: TypeAlias = Sequence[SchemaInfo]
+
 
 @dataclass(frozen=True, slots=True)
 class Description:
@@ -161,13 +167,6 @@ def _named(tree: Any) -> tuple[str | None, tuple[str, ...]]:
 
 def _full(name: Any, space: str) -> str:
     return f"{space}.{name}" if space and "." not in str(name) else str(name)
-
-
-DEFAULT: Final = "FULL"  # Pulsar's strategy where nobody has set one
-# What is refused by a strategy or level, by its first word: a new version that removes, or adds, a field without a
-# default.
-_NO_REMOVAL, _NO_ADDITION = ("FULL", "FORWARD"), ("FULL", "BACKWARD")
-There: TypeAlias = Sequence[SchemaInfo]
 
 
 def there_now(route: Route) -> There:

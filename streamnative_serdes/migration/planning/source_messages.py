@@ -33,6 +33,7 @@ Progress: TypeAlias = Callable[[int, int], None]  # takes how many offsets are d
 MOST_WINDOWS: Final = 10  # per partition
 _BATCH: Final = 500  # messages
 _MEMORY: Final[Mapping[str, Any]] = {"queued.max.messages.kbytes": 16_384}  # messages fetched ahead
+MOST_NAMES: Final = 2_000  # distinct schemas that are counted each; more are counted together
 
 
 def windows(low: int, high: int, count: int | None) -> list[Range]:
@@ -83,9 +84,6 @@ class Sample:
             while reader.left:
                 yield from reader.take(_BATCH)
                 self._progress(total - reader.to_go(), total)
-
-
-MOST_NAMES: Final = 2_000  # distinct schemas that are counted each; more are counted together
 
 
 @dataclass(slots=True)

@@ -32,6 +32,10 @@ _PLACES: Final = frozenset(
     }
 )
 _PLACE_PREFIXES: Final = ("confluent.", "remote.", "local.retention.", "redpanda.")
+PLACE_GROWTH: Final = (
+    64  # bytes, at most, of the header with the source's place, which copies have without transactions
+)
+_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,12 +219,6 @@ def _duration(milliseconds: float) -> str:
     hours, minutes, seconds = rest // 3_600_000, rest // 60_000 % 60, rest // 1_000 % 60
     parts = ((days, "d"), (hours, "h"), (minutes, "min"), (seconds, "s"))
     return " ".join(f"{count} {unit}" for count, unit in parts if count)
-
-
-PLACE_GROWTH: Final = (
-    64  # bytes, at most, of the header with the source's place, which copies have without transactions
-)
-_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ from streamnative_serdes.migration.route import Name
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, ConfluentSchema, SchemaInfo
 
 RESUME: Final = "what was registered is in the state file: run this again, and it continues there"
+_ENCRYPTED: Final = "has rules, which are not applied here: its fields may be encrypted"
+_ALONE: Final = "Pulsar accepts it as a topic's only schema, and fails when it is compared with another"
 
 
 @lru_cache(maxsize=4096)
@@ -43,10 +45,6 @@ def name_in(info: SchemaInfo) -> str:
 
 def joined(*hints: str | None) -> str:
     return "; ".join(hint for hint in hints if hint)
-
-
-_ENCRYPTED: Final = "has rules, which are not applied here: its fields may be encrypted"
-_ALONE: Final = "Pulsar accepts it as a topic's only schema, and fails when it is compared with another"
 
 
 @dataclass(frozen=True, slots=True)

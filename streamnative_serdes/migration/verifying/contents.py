@@ -42,6 +42,10 @@ SIZE: Final = 16  # bytes
 NO_SCHEMA: Final = bytes(16)  # in place of the fingerprint of a value that names no schema
 _HEAD: Final = struct.Struct("<iibqi")
 _PAIR: Final = struct.Struct("<ii")
+_MOST_SHOWN: Final = 120  # characters of a value
+_BEFORE: Final = 40  # of them, those before the first difference
+_TYPES: Final = ("none", "create time", "log append time")
+TIME_LOST: Final = TIMESTAMP_CREATE_TIME, 0  # of a copy that has the time of copying instead of its own
 
 
 class Content(NamedTuple):
@@ -89,11 +93,6 @@ def _packed_headers(headers: Pairs) -> bytes:
         encoded = name.encode("utf-8", "surrogatepass")
         parts += _PAIR.pack(len(encoded), -1 if data is None else len(data)) + encoded + (data or b"")
     return bytes(parts)
-
-
-_MOST_SHOWN: Final = 120  # characters of a value
-_BEFORE: Final = 40  # of them, those before the first difference
-_TYPES: Final = ("none", "create time", "log append time")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +193,6 @@ def _shown(name: str, part: Any) -> str:
 
 def _hex(value: Value | None) -> str:
     return "null" if value is None else value.data.hex(" ")
-
-
-TIME_LOST: Final = TIMESTAMP_CREATE_TIME, 0  # of a copy that has the time of copying instead of its own
 
 
 class _Contents:

@@ -18,6 +18,7 @@ from .values import Value
 _CHUNK: Final = 2_000  # messages
 _PATIENCE: Final = 60.0  # seconds without any progress before the end
 _MEMORY: Final[Mapping[str, Any]] = {"queued.max.messages.kbytes": 32_768}  # messages fetched ahead
+_MOST: Final = 1_000_000  # dead letters; each takes about 250 bytes of memory
 
 
 class MissingTopicError(SerdesError):
@@ -74,9 +75,6 @@ class SideReader:
             if error.place >= error.bounds[0]:  # such as in a topic that was recreated meanwhile
                 raise
             raise DeletedMessagesError(self._topic, partition, error.place) from error
-
-
-_MOST: Final = 1_000_000  # dead letters; each takes about 250 bytes of memory
 
 
 class LetterCheck:

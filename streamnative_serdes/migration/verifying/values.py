@@ -41,6 +41,7 @@ _BYTES: Final = Codec("bytes")
 _FLOATS: Final = {"float": 4, "double": 8}  # bytes
 _LIMITS: Final = Limits(size=1 << 30, names=1_000_000, depth=1_000)  # the schema was parsed within limits before
 _MAX_DEPTH: Final = 600  # levels in one datum: twice the default of messages, since branches are records here
+_MOST_MISSING: Final = 10_000  # corrupt messages may name any number of schemas that do not exist
 
 
 class Value(NamedTuple):
@@ -153,9 +154,6 @@ def _in_order(value: Any) -> Any:
     if isinstance(value, tuple):
         return value[0], _in_order(value[1])
     return value
-
-
-_MOST_MISSING: Final = 10_000  # corrupt messages may name any number of schemas that do not exist
 
 
 @dataclass(frozen=True, slots=True)
