@@ -34,9 +34,9 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from confluent_kafka import Message
 
@@ -49,8 +49,7 @@ _Members = Mapping[str, Callable[[Any], Any]]
 _MOST_CLAIMS: Final = 500  # messages
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(NamedTuple):
     """A message that identifies its topic."""
 
     offset: int  # the message's offset
@@ -90,11 +89,7 @@ class Progress:
     letters: tuple[str, ...] = ()  # the place of dead letters: ``topic:NAME`` or ``file:PATH``
 
     def tree(self) -> dict[str, Any]:
-        kept = {name: getattr(self, name) for name in ("read", "written")}
-        return {
-            **{name: getattr(self, name) for name in ("next", "copied", "bad", "last", "places", "ids", "letters")},
-            **{name: one and [one.offset, one.timestamp, one.digest] for name, one in kept.items()},
-        }
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "anchors"}
 
 
 class ProgressTopic:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing
-from dataclasses import asdict, astuple, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from streamnative_serdes._kafka import idempotence
@@ -243,7 +243,7 @@ class _CopyTask:
                     done.target = out.places()[self.route.target, done.partition]
                     done.sent = digest(*tail.sent)
                 if tail.read is not None:
-                    done.read = json.dumps(astuple(Kept.of(tail.read)))  # type: ignore[arg-type]
+                    done.read = json.dumps(Kept.of(tail.read))  # type: ignore[arg-type]
                 yield pa.RecordBatch.from_pylist([asdict(done)], schema=_schema_of_done())
 
     def _copy(self, message: _Message, copier: MessageCopier, out: Outbox, done: _Done, tail: _Tail) -> bool:

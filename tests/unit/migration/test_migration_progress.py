@@ -6,7 +6,6 @@ import json
 import pickle
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -307,7 +306,7 @@ def test_a_topic_with_another_message_is_another_one(
     if not has_ids:
         FakeCluster.ids |= {"from": None, "to": None}
     known, name = known_of(world, ids=ids), "read" if role == "source" else "written"
-    setattr(known[0], name, replace(getattr(known[0], name), **change))
+    setattr(known[0], name, getattr(known[0], name)._replace(**change))
     with pytest.raises(resuming.ChangedTopicError, match=f"the {role} is not the topic .*: {reason}") as caught:
         resuming.require_known(ROUTE, known, settle=0)
     assert "delete what there is of the topics to, to.migration-state and to.dead-letters first" in str(caught.value)
@@ -463,8 +462,8 @@ def test_a_kept_time_of_zero_is_a_time_and_one_that_is_not_known_fits_any() -> N
     message: Any = FakeMessage(b"k", b"v", time=5)
     kept = Kept.of(message)
     assert kept.timestamp == 5
-    assert [replace(kept, timestamp=time).is_of(message) for time in (5, None, 0, 4)] == [True, True, False, False]
-    assert not replace(kept, offset=1).is_of(message)
+    assert [kept._replace(timestamp=time).is_of(message) for time in (5, None, 0, 4)] == [True, True, False, False]
+    assert not kept._replace(offset=1).is_of(message)
 
 
 def test_what_has_to_be_copied_ends_before_the_last_copy(topics: FakeTopics) -> None:
