@@ -30,8 +30,8 @@ from harness import ROOT, Goal, Told, judged, measure, options
 from streamnative_serdes import header
 from streamnative_serdes._kafka.consuming import COMMITTED
 from streamnative_serdes.migration import Report, Route, Side, State, TopicCopy, Wishes
-from streamnative_serdes.migration.copying.clients import CHUNK, MEMORY, PRODUCER
 from streamnative_serdes.migration.copying.copy import COMMIT_MESSAGES
+from streamnative_serdes.migration.copying.inlet_outlet import CHUNK, MEMORY, PRODUCER
 
 RATE_GOAL, MEMORY_GOAL, PARTITIONS, IDS = 0.8, 1.2, 3, range(1, 5)
 

@@ -16,11 +16,11 @@ import click
 from streamnative_serdes._schema import load
 from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError, SchemaNotFoundError, SerdesError
 
-from .kafka import Outbox, Start, consumed
+from .kafka_clients import Outbox, Start, consumed
 from .message_json import Line, parse_line, place_of
+from .message_values import NO_KEY, AnyFramer, MessageDecoder, apparent, framer_of
 from .options import GIVEN_FILE, PARTITIONS, Connection, choice_option, connected, topic_name
 from .output import Command, FailureError, counted, failure_of, say, show, show_json
-from .values import NO_KEY, AnyFramer, MessageDecoder, apparent, framer_of
 
 # Messages as they come: the members of their lines that say where they are, their values, keys and headers.
 _Incoming: TypeAlias = Generator[tuple[dict[str, Any], bytes | None, Any, Any], None, None]

@@ -24,7 +24,7 @@ from streamnative_serdes.errors import (
 )
 from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient
 
-from .kafka import reach_end
+from .kafka_clients import reach_end
 from .options import Connection, choice_option, connected, topic_name
 from .output import REFUSED, Command, FailureError, as_json, counted, failure_of, marked, say, show_json, show_table
 

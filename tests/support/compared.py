@@ -13,6 +13,7 @@ from streamnative_serdes import header
 from streamnative_serdes.errors import SchemaNotFoundError
 from streamnative_serdes.migration.copying.messages import Rules as CopyRules
 from streamnative_serdes.migration.route import BadMessageError, Name
+from streamnative_serdes.migration.verifying.canonical import SideSchemas
 from streamnative_serdes.migration.verifying.comparing import Comparison, Counts, Rules
 from streamnative_serdes.migration.verifying.contents import (
     Difference,
@@ -21,7 +22,6 @@ from streamnative_serdes.migration.verifying.contents import (
     SourceContents,
     TargetContents,
 )
-from streamnative_serdes.migration.verifying.values import SideSchemas
 
 Schemas = Mapping[Name, Any]
 

@@ -11,7 +11,7 @@ from streamnative_serdes.cli.options import PARTITIONS, choice_option
 from streamnative_serdes.cli.output import REFUSED, Command, FailureError, as_json, marked, say, show_json, show_table
 from streamnative_serdes.migration import Rules, State
 from streamnative_serdes.migration.verifying.comparing import Counts
-from streamnative_serdes.migration.verifying.reading import MissingTopicError
+from streamnative_serdes.migration.verifying.side_reader import MissingTopicError
 from streamnative_serdes.migration.verifying.verification import SAMPLE, Outcome, Place, Scope, Verification
 
 from .steps import progress_bar, routed, ruled

@@ -37,8 +37,8 @@ from streamnative_serdes.migration.planning.target import ensure_target
 from streamnative_serdes.migration.route import BadMessageError, Route, UnmappedSchemaError
 from streamnative_serdes.migration.state import State
 
-from .clients import Inlet, Outlet, TransactionAbortedError, no_transactions
 from .dead_letters import LEAST_LARGEST, SUFFIX, DeadLetter, DeadLetterFile, DeadLetters, DeadLetterTopic
+from .inlet_outlet import Inlet, Outlet, TransactionAbortedError, no_transactions
 from .messages import MessageCopier, NamedSchemas, Placed, with_place
 from .progress import Kept, Owner, Progress, ProgressTopic
 from .resuming import SameTopics, Wishes, find_places, require_known, require_same_mode

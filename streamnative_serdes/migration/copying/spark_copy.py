@@ -23,9 +23,9 @@ from streamnative_serdes.errors import ConfigError, RawMessage
 from streamnative_serdes.migration.route import BadMessageError, Rewriter, Route, UnmappedSchemaError
 from streamnative_serdes.migration.state import State
 
-from .clients import PRODUCER, Inlet
 from .copy import Report, ensure_letters, letters_of, ready
 from .dead_letters import SUFFIX, DeadLetter
+from .inlet_outlet import PRODUCER, Inlet
 from .messages import MessageCopier, NamedSchemas, Rules, with_place
 from .progress import Kept, Owner, Progress, ProgressTopic, digest
 from .resuming import SameTopics, Wishes, find_places

@@ -34,7 +34,7 @@ from streamnative_serdes.migration.route import (
     without,
 )
 
-from .values import KnownSchema, SideSchemas, Value
+from .canonical import KnownSchema, SideSchemas, Value
 
 Pairs: TypeAlias = tuple[tuple[str, bytes | None], ...]
 

@@ -27,11 +27,11 @@ from streamnative_serdes.migration.copying.resuming import ChangedTopicError, re
 from streamnative_serdes.migration.route import BadMessageError
 from streamnative_serdes.migration.state import State
 
+from .canonical import of_confluent, of_pulsar
 from .comparing import Comparison, Counts
 from .comparing import Rules as ComparisonRules
 from .contents import Difference, Differences, Item, SourceContents, TargetContents
-from .reading import LetterCheck, SideReader, letters_in_file, letters_in_topic
-from .values import of_confluent, of_pulsar
+from .side_reader import LetterCheck, SideReader, letters_in_file, letters_in_topic
 
 SAMPLE: Final = 100  # messages of the source in one sample
 _OBSERVED: Final = 2_048  # messages between two calls of observe

@@ -123,7 +123,7 @@ def test_dead_letters_that_were_left_of_an_earlier_copy_are_refused(migration: M
 def test_a_topic_that_is_deleted_during_a_run_ends_it_before_it_commits(
     migration: Migration, monkeypatch: pytest.MonkeyPatch, mode: list[str], side: str, again: bool
 ) -> None:
-    monkeypatch.setattr("streamnative_serdes.migration.copying.clients._LOOK_SECONDS", 0.5)
+    monkeypatch.setattr("streamnative_serdes.migration.copying.inlet_outlet._LOOK_SECONDS", 0.5)
     migration.send(messages(300, migration.ids, seed=1))
     changes: list[Report] = []
 

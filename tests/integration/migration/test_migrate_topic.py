@@ -270,7 +270,7 @@ def test_a_copy_that_is_too_large_for_the_target_is_named(migration: Migration) 
 def test_following_ends_when_the_source_gets_more_partitions(
     migration: Migration, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("streamnative_serdes.migration.copying.clients._LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("streamnative_serdes.migration.copying.inlet_outlet._LOOK_SECONDS", 0.0)
     migration.send(messages(10, migration.ids))
     admin = AdminClient({"bootstrap.servers": migration.kafka})
     wishes = Wishes(follow=True, accept=["message-size"])

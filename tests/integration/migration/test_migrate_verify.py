@@ -19,7 +19,7 @@ from schemas import record
 from servers import ConfluentRegistry, Kafka, Pulsar
 
 from streamnative_serdes.migration import Rewriter, Route, Side, State
-from streamnative_serdes.migration.verifying.reading import DeletedMessagesError, SideReader
+from streamnative_serdes.migration.verifying.side_reader import DeletedMessagesError, SideReader
 from streamnative_serdes.schema_registry import SchemaRegistryClient as PulsarRegistry
 
 PARTITIONS = 3

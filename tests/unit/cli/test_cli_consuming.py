@@ -11,8 +11,8 @@ from confluent_kafka import KafkaError, KafkaException
 
 from streamnative_serdes._kafka import BrokerUnavailableError
 from streamnative_serdes._kafka import consuming as ranges
-from streamnative_serdes.cli import kafka as module
-from streamnative_serdes.cli.kafka import Start, reach_end
+from streamnative_serdes.cli import kafka_clients as module
+from streamnative_serdes.cli.kafka_clients import Start, reach_end
 from streamnative_serdes.cli.output import FailureError
 
 END = KafkaError(KafkaError._PARTITION_EOF)

@@ -23,7 +23,7 @@ from waiting import elsewhere
 from wire import sized, varint
 
 from streamnative_serdes import KafkaAvroSerializer, header
-from streamnative_serdes.cli.kafka import Start
+from streamnative_serdes.cli.kafka_clients import Start
 from streamnative_serdes.cli.message_json import place_of
 from streamnative_serdes.testing import Fault, LocalRegistry, MockBroker
 

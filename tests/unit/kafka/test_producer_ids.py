@@ -13,7 +13,7 @@ from confluent_kafka import KafkaError
 from streamnative_serdes import ConfigError
 from streamnative_serdes._kafka import committed_messages, hint_for, idempotence, no_producer_ids, transactions
 from streamnative_serdes.errors import SerdesError
-from streamnative_serdes.migration.copying.clients import NoTransactionsError, Outlet
+from streamnative_serdes.migration.copying.inlet_outlet import NoTransactionsError, Outlet
 from streamnative_serdes.testing import MockBroker
 
 KAFKA = {"bootstrap.servers": "nobody:1"}

@@ -21,7 +21,7 @@ from streamnative_serdes.migration import Route, Side, State
 from streamnative_serdes.migration.copying.dead_letters import DeadLetter, DeadLetterFile
 from streamnative_serdes.migration.copying.progress import Kept, Progress, ProgressTopic
 from streamnative_serdes.migration.verifying import verification as verify
-from streamnative_serdes.migration.verifying.reading import DeletedMessagesError, SideReader
+from streamnative_serdes.migration.verifying.side_reader import DeletedMessagesError, SideReader
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
 USER = record("User", ("name", "string"), ("age", "int"))

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from streamnative_serdes._kafka import producing
-from streamnative_serdes.migration.copying import clients
-from streamnative_serdes.migration.copying.clients import Outlet
+from streamnative_serdes.migration.copying import inlet_outlet
+from streamnative_serdes.migration.copying.inlet_outlet import Outlet
 
 
 class Producer:
@@ -28,8 +28,8 @@ def test_only_without_transactions_each_copy_has_a_report(
     """With transactions, the commit says that a message is missing."""
     producer = Producer()
     monkeypatch.setattr(producing, "client", lambda *_: producer)
-    monkeypatch.setattr(clients, "no_producer_ids", lambda *_: None)
-    monkeypatch.setattr(clients, "idempotence", lambda *_: {})
+    monkeypatch.setattr(inlet_outlet, "no_producer_ids", lambda *_: None)
+    monkeypatch.setattr(inlet_outlet, "idempotence", lambda *_: {})
     monkeypatch.setattr(Outlet, "_init_transactions", lambda _: None)
     copies: Any = [(0, offset, (b"v", None, None, 5)) for offset in range(3)]
     Outlet({"bootstrap.servers": "x:1"}, "t", transactions=transactions).send(copies, marked={1})

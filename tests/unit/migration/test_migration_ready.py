@@ -11,7 +11,7 @@ from streamnative_serdes import ConfigError
 from streamnative_serdes._kafka import transactions
 from streamnative_serdes.migration import Route, Side, TopicCopy, Wishes
 from streamnative_serdes.migration.copying import copy, spark_copy
-from streamnative_serdes.migration.copying.clients import NoTransactionsError
+from streamnative_serdes.migration.copying.inlet_outlet import NoTransactionsError
 
 NONE = "the brokers give no producer ids; kafkaTransactionCoordinatorEnabled"
 

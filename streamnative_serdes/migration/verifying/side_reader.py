@@ -12,8 +12,8 @@ from streamnative_serdes._kafka import OffsetsGoneError, Range, TopicConsumer, b
 from streamnative_serdes.errors import FileError, SerdesError
 from streamnative_serdes.migration.copying.dead_letters import TOPIC, DeadLetter, read_file
 
+from .canonical import Value
 from .contents import NO_SCHEMA, Content, digest
-from .values import Value
 
 _CHUNK: Final = 2_000  # messages
 _PATIENCE: Final = 60.0  # seconds without any progress before the end
