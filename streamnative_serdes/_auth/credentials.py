@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from streamnative_serdes._config import credentials as ways
 from streamnative_serdes._config import named
-from streamnative_serdes._http.retry import TransientFailure
+from streamnative_serdes._http.api_request import TransientFailure
 from streamnative_serdes.errors import ConfigError
 
 from .tokens import PREFIX, Fetch, Renewed, Token, called, in_file, literal, path_of

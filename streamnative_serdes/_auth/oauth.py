@@ -25,10 +25,9 @@ from urllib.parse import quote_plus, unquote_to_bytes, urlsplit
 
 from streamnative_serdes._config import named
 from streamnative_serdes._config.checks import encodable, http_endpoint, http_url
-from streamnative_serdes._http.address import origin
-from streamnative_serdes._http.exchange import Exchange, Failure
-from streamnative_serdes._http.reply import Diagnosis, Expected, Reply, quoted
-from streamnative_serdes._http.retry import TransientFailure, transient
+from streamnative_serdes._http.api_request import TransientFailure, origin, transient
+from streamnative_serdes._http.exchange import Exchange
+from streamnative_serdes._http.reply import Diagnosis, Expected, Failure, Reply, quoted
 from streamnative_serdes._http.tls import Tls
 from streamnative_serdes.errors import AuthenticationError, ConfigError, SchemaRegistryError, SerdesError
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 from urllib.request import url2pathname
 
-from streamnative_serdes._http.retry import TransientFailure
+from streamnative_serdes._http.api_request import TransientFailure
 from streamnative_serdes._log import logger
 from streamnative_serdes._single_flight import Flights
 from streamnative_serdes.errors import AuthenticationError, ConfigError, SerdesError

@@ -1,25 +1,37 @@
-"""HTTP exchange: one request and its response, limited in time and size, over this process's connection pool."""
+"""HTTP exchange: one request and its response, limited in time and size, over this process's connection pool.
+
+A socket's timeout applies to a single read: a server that sends a byte now and then could prolong a response forever.
+So connections limit the total time of a response, however slowly it trickles in.
+"""
 
 from __future__ import annotations
 
+import http.client
+import io
 import os
+import queue
+import socket
+import ssl
 import sys
 import threading
-from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any, Final
 
 import requests
+from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError, SchemaRegistryError, SerdesError
 
-from .reply import Diagnosis, Reply, diagnose, hidden
-from .timely import answers_within
-from .tls import Tls, TlsAdapter, lasts
+from .reply import Failure, Reply, diagnose, hidden
+from .tls import Tls, lasts
 
 MAX_BODY: Final = 16 * 1024 * 1024  # bytes of one answer
 MAX_REFUSAL: Final = 1024 * 1024  # bytes of an error response; the rest is not read
@@ -34,21 +46,6 @@ _PASSING_ERRORS = (
     requests.exceptions.ChunkedEncodingError,
     requests.exceptions.ContentDecodingError,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Why there is no response.
-
-    ``lasting``: a retry would fail as well. ``late``: the deadline had passed. ``diagnosis``: what probably listens at
-    the address, if not a registry.
-    """
-
-    text: str
-    lasting: bool
-    hint: str | None = None
-    late: bool = False
-    diagnosis: Diagnosis | None = None
 
 
 class Exchange:
@@ -157,7 +154,7 @@ class _Session(requests.Session):
         self.headers.update(
             {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "streamnative-serdes"}
         )
-        self._tls, self._adapter = tls, TlsAdapter(tls.context(), _CONNECTIONS)
+        self._tls, self._adapter = tls, _TlsAdapter(tls.context(), _CONNECTIONS)
         for scheme in ("http://", "https://"):
             self.mount(scheme, self._adapter)
 
@@ -192,3 +189,126 @@ def _root(error: BaseException, outer: BaseException | None) -> BaseException:
     while (inner := error.__cause__ or error.__context__) not in (None, outer):
         error = inner
     return error
+
+
+# Deadlines of responses
+
+_here = threading.local()  # left() -> seconds left for responses that this thread reads
+
+
+@contextmanager
+def answers_within(left: Callable[[], float]) -> Iterator[None]:
+    """Responses that this thread reads inside the block have ``left()`` seconds; then reading raises TimeoutError.
+
+    Blocks nest: a finalizer or signal handler may send a request in the middle of another one of its thread.
+    """
+    outer = getattr(_here, "left", None)
+    _here.left = left
+    try:
+        yield
+    finally:
+        _here.left = outer
+
+
+class _Timely(io.RawIOBase):
+    """A socket's input stream that raises TimeoutError after the deadline."""
+
+    def __init__(self, stream: io.RawIOBase, connection: socket.socket, left: Callable[[], float]) -> None:
+        self._stream, self._connection, self._left = stream, connection, left
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        left, timeout = self._left(), self._connection.gettimeout()
+        if left <= 0:
+            raise TimeoutError("the response did not complete in time")
+        self._connection.settimeout(left if timeout is None else min(timeout, left))
+        return self._stream.readinto(buffer)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
+class _Answer(http.client.HTTPResponse):
+    def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
+        super().__init__(sock, *args, **kwargs)
+        left = getattr(_here, "left", None)
+        if left is not None:
+            self.fp = io.BufferedReader(_Timely(self.fp.detach(), sock, left))
+
+
+class _HttpConnection(HTTPConnection):
+    response_class = _Answer
+
+    # urllib3 1.26 first tries an argument of Python 2, whose TypeError would show up in tracebacks.
+    def getresponse(self, **_: Any) -> Any:
+        return super().getresponse()
+
+
+class _HttpsConnection(_HttpConnection, HTTPSConnection):
+    pass
+
+
+class _Idle:
+    """Idle connections, most recently used first, in place of urllib3's ``queue.LifoQueue``.
+
+    The queue's lock would deadlock a finalizer with its own thread. No lock is needed: requests' pools never block.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._connections: deque[Any] = deque()
+
+    def qsize(self) -> int:
+        return len(self._connections)
+
+    def put(self, connection: Any, block: bool = False) -> None:  # noqa: ARG002
+        if len(self._connections) >= self._most:
+            raise queue.Full
+        self._connections.append(connection)
+
+    def get(self, block: bool = False, timeout: float | None = None) -> Any:  # noqa: ARG002
+        try:
+            return self._connections.pop()
+        except IndexError:
+            raise queue.Empty from None
+
+
+class _HttpPool(HTTPConnectionPool):
+    ConnectionCls = _HttpConnection
+    QueueCls = _Idle  # type: ignore[assignment]
+
+
+class _HttpsPool(HTTPSConnectionPool):
+    ConnectionCls = _HttpsConnection
+    QueueCls = _Idle  # type: ignore[assignment]
+
+
+_POOLS: Final = {"http": _HttpPool, "https": _HttpsPool}
+
+
+class _TlsAdapter(HTTPAdapter):
+    """Makes requests use our TLS context, directly and through a proxy."""
+
+    def __init__(self, context: ssl.SSLContext | None, connections: int) -> None:
+        self._connections = connections
+        self._more: dict[str, Any] = {} if context is None else {"ssl_context": context}
+        super().__init__(pool_maxsize=connections)
+
+    def renew(self, context: ssl.SSLContext) -> None:
+        """Use ``context`` for new connections; open ones finish their current request."""
+        self._more = {"ssl_context": context}
+        self.init_poolmanager(self._connections, self._connections)
+        self.proxy_manager.clear()
+
+    def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **kwargs: Any) -> None:
+        super().init_poolmanager(connections, maxsize, block, **kwargs, **self._more)
+        self.poolmanager.pool_classes_by_scheme = _POOLS
+
+    def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
+        manager = super().proxy_manager_for(proxy, **kwargs, **self._more)
+        if not proxy.lower().startswith("socks"):  # SOCKS proxies have their own pool classes
+            manager.pool_classes_by_scheme = _POOLS
+        return manager

@@ -80,6 +80,21 @@ def diagnose(fault: BaseException) -> Diagnosis | None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why there is no response.
+
+    ``lasting``: a retry would fail as well. ``late``: the deadline had passed. ``diagnosis``: what probably listens at
+    the address, if not a registry.
+    """
+
+    text: str
+    lasting: bool
+    hint: str | None = None
+    late: bool = False
+    diagnosis: Diagnosis | None = None
+
+
 MAX_QUOTE: Final = 1_000  # characters of a response in an error message; a 409 contains two whole schemas
 MAX_WORDS: Final = 64 * 1024  # characters of the broker's message kept on an error
 _LEAST_SECRET: Final = 12  # characters of credentials; shorter ones occur in schemas by chance
@@ -131,8 +146,10 @@ class Reply:
 
     def repeats(self, text: str) -> bool:
         """Whether the server's ``text`` contains our credentials, ignoring case, and not by chance."""
+        sure = [secret for secret in self.secrets if len(secret) >= _LEAST_SECRET and not _WORDS.fullmatch(secret)]
+        if not sure:
+            return False
         folded = text.casefold()
-        sure = (secret for secret in self.secrets if len(secret) >= _LEAST_SECRET and not _WORDS.fullmatch(secret))
         return any(form.casefold() in folded for form in forms(sure))
 
     def beginning(self) -> str:
@@ -227,7 +244,8 @@ def hidden(text: str, secrets: Iterable[str]) -> str:
 def quoted(text: str) -> str:
     """``text`` for an error message: on one line, printable, at most ``MAX_QUOTE`` characters."""
     line = " ".join(text[: 2 * MAX_QUOTE].split())
-    line = "".join(char if char.isprintable() else "?" for char in line)
+    if not line.isprintable():
+        line = "".join(char if char.isprintable() else "?" for char in line)
     return line if len(line) <= MAX_QUOTE else f"{line[:MAX_QUOTE]}..."
 
 

@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from requests.adapters import HTTPAdapter
 from urllib3.util.ssl_ import create_urllib3_context
 from urllib3.util.ssl_match_hostname import CertificateError
 
 from streamnative_serdes._config import named
 from streamnative_serdes.errors import ConfigError
-
-from .timely import POOLS
 
 _PREFIX: Final = "schema.registry.ssl"
 # OpenSSL's verification error codes (X509_V_ERR_...).
@@ -90,31 +87,6 @@ class Tls:
 def lasts(error: BaseException) -> bool:
     """Whether the handshake would fail again on a retry."""
     return isinstance(error, ssl.SSLError | CertificateError) and not isinstance(error, _PASSING)
-
-
-class TlsAdapter(HTTPAdapter):
-    """Makes requests use our TLS context, directly and through a proxy."""
-
-    def __init__(self, context: ssl.SSLContext | None, connections: int) -> None:
-        self._connections = connections
-        self._more: dict[str, Any] = {} if context is None else {"ssl_context": context}
-        super().__init__(pool_maxsize=connections)
-
-    def renew(self, context: ssl.SSLContext) -> None:
-        """Use ``context`` for new connections; open ones finish their current request."""
-        self._more = {"ssl_context": context}
-        self.init_poolmanager(self._connections, self._connections)
-        self.proxy_manager.clear()
-
-    def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **kwargs: Any) -> None:
-        super().init_poolmanager(connections, maxsize, block, **kwargs, **self._more)
-        self.poolmanager.pool_classes_by_scheme = POOLS
-
-    def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
-        manager = super().proxy_manager_for(proxy, **kwargs, **self._more)
-        if not proxy.lower().startswith("socks"):  # SOCKS proxies have their own pool classes
-            manager.pool_classes_by_scheme = POOLS
-        return manager
 
 
 def _load(load: Callable[[], None], option: str, path: str) -> None:

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from streamnative_serdes import _config
-from streamnative_serdes._http.address import ApiRequest
+from streamnative_serdes._http.api_request import ApiRequest
 from streamnative_serdes._http.reply import Reply
 from streamnative_serdes.errors import ConfigError, DecodeError, RegistryUnavailableError, SchemaRegistryError
 from streamnative_serdes.schema_registry import TopicName

@@ -23,8 +23,7 @@ from typing import Any, Final, Literal
 from streamnative_serdes import _config as config
 from streamnative_serdes._auth.credentials import Bearer, OAuth, credentials
 from streamnative_serdes._auth.tokens import PREFIX, Token
-from streamnative_serdes._http.address import ApiRequest
-from streamnative_serdes._http.retry import Retrier
+from streamnative_serdes._http.api_request import ApiRequest, Retrier
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import AuthenticationError, ConfigError, SerdesError
 
@@ -128,7 +127,8 @@ def _ask(conf: Mapping[str, Any], bearer: Bearer) -> Token:
     patience = {**conf, "retries.total.ms": min(conf["retries.total.ms"], _PATIENCE_MS)}
     where = conf["bearer.auth.issuer.url"] or conf["bearer.auth.issuer.endpoint.url"] or "the OAuth issuer"
     request = ApiRequest("POST", (where,), "get a token for Kafka", "", "")
-    return Retrier(patience, clock=time.monotonic, sleep=time.sleep).run(request, bearer.token)
+    retrier = Retrier(patience, clock=time.monotonic, sleep=time.sleep)
+    return retrier.run(request, lambda _, deadline: bearer.token(deadline))
 
 
 def _end(token: Token, claims: Mapping[str, Any]) -> float:

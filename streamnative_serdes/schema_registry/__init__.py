@@ -3,7 +3,7 @@
 from .client import SchemaRegistryClient
 from .confluent import ConfluentRegistryClient
 from .confluent_info import ConfluentSchema
-from .schema_info import Compatibility, SchemaInfo, require_version
+from .pulsar_api import Compatibility, SchemaInfo, require_version
 from .topic_name import TopicName
 
 __all__ = [

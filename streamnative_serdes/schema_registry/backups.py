@@ -13,7 +13,7 @@ from streamnative_serdes._files import Document, load, save
 from streamnative_serdes.errors import FileError, SchemaError, SchemaRegistryError
 
 from .client import SchemaRegistryClient
-from .schema_info import SchemaInfo
+from .pulsar_api import SchemaInfo
 from .topic_name import TopicName, topic_names
 
 KIND: Final = "schema backup"

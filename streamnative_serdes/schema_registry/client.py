@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from streamnative_serdes._http.address import ApiRequest
+from streamnative_serdes._http.api_request import ApiRequest
 from streamnative_serdes.errors import SchemaNotFoundError, SchemaRegistryError
 
-from . import schema_info
-from .pulsar_api import incompatible, pulsar_api
+from . import pulsar_api as answers
+from .pulsar_api import MAX_VERSION, Compatibility, SchemaInfo, require_version
 from .rest import Rest
-from .schema_info import MAX_VERSION, Compatibility, SchemaInfo, require_version
 from .topic_name import TopicName, namespace_path, topic_names
 
 _T = TypeVar("_T")
@@ -56,7 +55,7 @@ class SchemaRegistryClient:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
-        self._rest = Rest(conf, pulsar_api(conf), clock=clock, sleep=sleep)
+        self._rest = Rest(conf, answers.pulsar_api(conf), clock=clock, sleep=sleep)
         self._tenant, self._namespace = conf["pulsar.tenant"], conf["pulsar.namespace"]
         TopicName.parse("checked", self._tenant, self._namespace)
 
@@ -84,11 +83,11 @@ class SchemaRegistryClient:
     def latest(self, topic: str | TopicName, *, patience: float | None = None) -> SchemaInfo:
         """The topic's latest schema; ``patience`` limits all attempts, in seconds, below ``retries.total.ms``."""
         request = self._request("GET", topic, "schema", "read the latest schema", _READ, patience=patience)
-        return self._rest.ask(request, schema_info.schema_info)
+        return self._rest.ask(request, answers.schema_info)
 
     def by_version(self, topic: str | TopicName, version: int, *, patience: float | None = None) -> SchemaInfo:
         """The schema with this version; ``patience`` as in :meth:`latest`. Raises ConfigError unless it is an int."""
-        require_version(version, str(topic))
+        require_version(version, topic)
         request = self._request(
             "GET", topic, f"schema/{version}", "read the schema", _READ, version=version, patience=patience
         )
@@ -96,7 +95,7 @@ class SchemaRegistryClient:
             raise SchemaNotFoundError(
                 f"expected a version from 0 to {MAX_VERSION}", topic=request.topic, version=version, url=request.url
             )
-        found = self._rest.ask(request, schema_info.schema_info)
+        found = self._rest.ask(request, answers.schema_info)
         if found.version != version:
             raise SchemaRegistryError(
                 f"asked the registry for its version {version}, got version {found.version}",
@@ -108,9 +107,7 @@ class SchemaRegistryClient:
 
     def all_versions(self, topic: str | TopicName) -> list[SchemaInfo]:
         """All schemas that are not deleted, oldest first; an empty list if there are none."""
-        return self._rest.ask(
-            self._request("GET", topic, "schemas", "list the schemas", _READ), schema_info.schema_infos
-        )
+        return self._rest.ask(self._request("GET", topic, "schemas", "list the schemas", _READ), answers.schema_infos)
 
     def register(
         self,
@@ -127,7 +124,7 @@ class SchemaRegistryClient:
             InvalidSchemaError: Pulsar refuses this text or type.
         """
         request = self._post(topic, "schema", "register a schema", _WRITE, text, type, properties)
-        return self._rest.ask(request, schema_info.registered_version)
+        return self._rest.ask(request, answers.registered_version)
 
     def compatibility(
         self,
@@ -140,9 +137,9 @@ class SchemaRegistryClient:
         """Whether the topic would accept this schema. Pulsar requires a tenant admin for this request."""
         request = self._post(topic, "compatibility", "check a schema's compatibility", _ADMIN, text, type, properties)
         reply = self._rest.send(request)
-        if incompatible(reply):
+        if answers.incompatible(reply):
             return Compatibility(False, None, reply.words())
-        return self._rest.understood(request, reply, schema_info.compatibility)
+        return self._rest.understood(request, reply, answers.compatibility)
 
     def delete(self, topic: str | TopicName, *, force: bool = False) -> int | None:
         """Delete all schemas of the topic. A retry after a lost response deletes again, which is harmless.
@@ -152,7 +149,7 @@ class SchemaRegistryClient:
             which versions start at 0 again.
         """
         leaf = "schema?force=true" if force else "schema"
-        return self._rest.ask(self._request("DELETE", topic, leaf, "delete the schemas", _ADMIN), schema_info.version)
+        return self._rest.ask(self._request("DELETE", topic, leaf, "delete the schemas", _ADMIN), answers.version)
 
     def topics(self, namespace: str) -> list[TopicName]:
         """All persistent topics of ``tenant/namespace``, in order of their names; partitions are one topic.
@@ -179,7 +176,7 @@ class SchemaRegistryClient:
     def clusters(self) -> list[str]:
         """The names of Pulsar's clusters; the name of a KoP's cluster is the cluster id for Kafka's clients."""
         request = self._rest.request("GET", _CLUSTERS_API, "list the clusters", "to be a user of the cluster")
-        return self._rest.ask(request, schema_info.names)
+        return self._rest.ask(request, answers.names)
 
     def retention(self, namespace: str) -> tuple[int, int] | None:
         """How long, in minutes, and up to which size, in MB, a namespace keeps messages that no subscription needs.
@@ -187,7 +184,7 @@ class SchemaRegistryClient:
         -1 is no limit. None if ``tenant/namespace`` has no such policy: then the broker's applies, by default 0 and 0.
         """
         operation = "read the retention"
-        return self._policy_of(self._of_namespace("GET", namespace, operation, "retention"), schema_info.retention)
+        return self._policy_of(self._of_namespace("GET", namespace, operation, "retention"), answers.retention)
 
     # Compatibility strategies: a topic's own precedes its namespace's, and that the broker's
 
@@ -224,11 +221,11 @@ class SchemaRegistryClient:
         Raises:
             SchemaNotFoundError: the namespace does not exist.
         """
-        body = json.dumps(strategy or schema_info.UNSET).encode()
+        body = json.dumps(strategy or answers.UNSET).encode()
         self._done(self._of_namespace("PUT", namespace, "set the compatibility strategy", body=body))
 
     def _strategy(self, request: ApiRequest) -> str | None:
-        return self._policy_of(request, schema_info.strategy)
+        return self._policy_of(request, answers.strategy)
 
     def _policy_of(self, request: ApiRequest, meaning: Callable[[Any], _T]) -> _T | None:
         reply = self._rest.send(request)

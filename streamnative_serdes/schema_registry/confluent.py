@@ -12,7 +12,7 @@ from uuid import UUID
 
 from streamnative_serdes._config import named, schema_limits
 from streamnative_serdes._config.checks import encodable
-from streamnative_serdes._http.address import ApiRequest
+from streamnative_serdes._http.api_request import ApiRequest
 from streamnative_serdes._schema import SchemaReference, self_contained
 from streamnative_serdes.errors import MissingEndpointError, SchemaError, SchemaNotFoundError, SerdesError
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from streamnative_serdes._config import named
-from streamnative_serdes._http.address import ApiRequest
+from streamnative_serdes._http.api_request import ApiRequest
 from streamnative_serdes._http.reply import Diagnosis, Expected, Reply, quoted
 from streamnative_serdes.errors import (
     AuthenticationError,
@@ -22,7 +22,7 @@ from streamnative_serdes.errors import (
     SchemaRegistryError,
 )
 
-from .api import Api
+from .rest import Api
 
 _PORTS: Final = Expected(
     "a port for Kafka clients", "the registry's HTTP port, such as http://HOST:8081", "the registry's https port"

@@ -1,19 +1,69 @@
-"""Rest: requests to one registry, retried and limited in time, and their responses as values or typed errors."""
+"""Rest: requests to one registry, retried and limited in time, and their responses as values or typed errors.
+
+What is peculiar to one kind of registry is an :class:`Api`; everything else over HTTP is the same for all kinds.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeVar
+from urllib.parse import unquote
 
-from streamnative_serdes._http.address import ApiRequest, base_urls, reachable
-from streamnative_serdes._http.reply import Reply, quoted
-from streamnative_serdes._http.retry import Retrier
+from streamnative_serdes._auth.credentials import credentials
+from streamnative_serdes._http.api_request import (
+    ApiRequest,
+    Retrier,
+    TransientFailure,
+    base_urls,
+    next_hop,
+    origin,
+    reachable,
+    transient,
+)
+from streamnative_serdes._http.reply import Diagnosis, Expected, Failure, Reply, quoted
+from streamnative_serdes._log import logger
 from streamnative_serdes.errors import SchemaRegistryError
 
-from .api import Api
-
 _T = TypeVar("_T")
+MAX_HOPS: Final = 5  # redirects in a row
+_REDIRECTS: Final = frozenset({301, 302, 307, 308})
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One kind of registry, with the texts of its errors.
+
+    Args:
+        kind: completes "is probably not ..." in errors, such as "a Pulsar registry".
+        option: the option with the registry's address, as the user writes it.
+        address: completes "give ..." in errors about the address.
+        away: the hint for addresses that have never answered.
+        expected: what should listen at the address, for hints.
+        successes: the HTTP statuses of a successful response.
+        passes: whether a response is a transient failure: the same request may succeed shortly.
+        doubt: the hint for a transient failure that may be another one.
+        bad_credentials: whether a response rejects the credentials, and does not just lack a permission.
+        refusal: the typed error for any other refusal; takes the hint for rejected credentials too.
+        odd: the hint for a response that this kind of registry would not send.
+        token_passwords: whether a password ``token:TEXT`` is sent as a bearer token.
+        mock: whether an address may be ``mock://SCOPE``.
+    """
+
+    kind: str
+    option: str
+    address: str
+    away: str
+    expected: Expected
+    successes: frozenset[int]
+    passes: Callable[[ApiRequest, Reply], bool]
+    doubt: Callable[[Reply], str | None]
+    bad_credentials: Callable[[Reply], bool]
+    refusal: Callable[[ApiRequest, Reply, str], SchemaRegistryError]
+    odd: Callable[[ApiRequest, Reply], str]
+    token_passwords: bool
+    mock: bool
 
 
 class Rest:
@@ -30,35 +80,40 @@ class Rest:
         self, conf: Mapping[str, Any], api: Api, *, clock: Callable[[], float], sleep: Callable[[float], object]
     ) -> None:
         self.urls = base_urls(conf, api.address, mock=api.mock)
-        from .transport import Transport  # importing requests opens a socket, to detect IPv6
+        from streamnative_serdes._http.exchange import Exchange  # importing requests opens a socket, to detect IPv6
+        from streamnative_serdes._http.tls import Tls
 
         self._api = api
-        self.transport = Transport(conf, api, clock=clock)
+        self._answered: set[str] = set()  # origins (see origin()) that have answered, the OAuth issuer's included
+        self._auth = credentials(conf, clock, self._answered, token_passwords=api.token_passwords)
+        self._exchange = Exchange(conf, Tls.of_registry(conf), clock=clock)
+        self._first = 0  # index of the address that answered last
         self.retrier = Retrier(conf, clock=clock, sleep=sleep)
 
     @property
     def calls(self) -> Counter[str]:
         """HTTP requests sent by this process so far, retries and redirects included, by method."""
-        return self.transport.calls
+        return self._exchange.calls
 
     @property
     def answered(self) -> frozenset[str]:
         """Addresses that have ever answered, an OAuth issuer's included; these are retried for ``retries.total.ms``."""
-        return frozenset(self.transport.answered)
+        return frozenset(self._answered)
 
     def met(self, answered: Iterable[str]) -> None:
         """Note that these addresses have answered another process."""
-        self.transport.answered.update(answered)
+        self._answered.update(answered)
 
     def close(self) -> None:
         """Close the connections. The next call opens new ones."""
-        self.transport.close()
+        self._exchange.close()
+        self._auth.close()
 
     def request(
         self, method: str, path: str, operation: str, right: str, topic: str | None = None, **more: Any
     ) -> ApiRequest:
         """A request for ``path`` at each address; all other arguments are those of :class:`ApiRequest`."""
-        urls = tuple(f"{reachable(base)}{path}" for base in self.urls)
+        urls = tuple([f"{reachable(base)}{path}" for base in self.urls])
         return ApiRequest(method, urls, operation, right, topic, path=path, **more)
 
     def ask(self, request: ApiRequest, meaning: Callable[[Any], _T]) -> _T:
@@ -68,7 +123,7 @@ class Rest:
     def send(self, request: ApiRequest) -> Reply:
         """Send a request until it gets a final response, which may be a refusal."""
         try:
-            return self.retrier.run(request, lambda deadline: self.transport.attempt(request, deadline))
+            return self.retrier.run(request, self.attempt)
         except SchemaRegistryError as error:
             error.at(topic=request.topic, version=request.version)
             raise
@@ -76,7 +131,7 @@ class Rest:
     def understood(self, request: ApiRequest, reply: Reply, meaning: Callable[[Any], _T]) -> _T:
         """Parse a successful response as in :meth:`ask`. Raises SchemaRegistryError for any other response."""
         if reply.status not in self._api.successes:
-            raise self._api.refusal(request, reply, self.transport.sign_in_hint)
+            raise self._api.refusal(request, reply, self._auth.hint)
         if reply.repeats(reply.body.decode("utf-8", "replace")):  # schemas appear in errors and logs
             raise SchemaRegistryError(
                 f"cannot {request.operation}: the response contains our credentials, so it is discarded",
@@ -98,3 +153,89 @@ class Rest:
             version=request.version,
             hint=self._api.odd(request, reply),
         )
+
+    # One attempt: it authenticates, follows redirects, and fails over between addresses
+
+    def attempt(self, request: ApiRequest, deadline: float) -> Reply | TransientFailure:
+        """Make one attempt, redirects included, until ``deadline`` on the clock.
+
+        Of several addresses, the one that answered last is tried first, then the others in order. If the registry
+        rejects renewable credentials, they are fetched again and the request is sent once more: the token may have
+        expired meanwhile, or its file may just have been replaced.
+
+        Raises:
+            SchemaRegistryError: a permanent failure (bad certificate, bad redirect, oversized response).
+            AuthenticationError: the token cannot be obtained.
+        """
+        header = self._auth.header(deadline)
+        if isinstance(header, TransientFailure):
+            return header
+        outcome = self._anywhere(request, header, deadline)
+        if self._auth.renewable and isinstance(outcome, Reply) and self._api.bad_credentials(outcome):
+            logger.info("%s %s: credentials rejected, retrying with new ones", request.method, request.url)
+            self._auth.reject(header)
+            header = self._auth.header(deadline)
+            return header if isinstance(header, TransientFailure) else self._anywhere(request, header, deadline)
+        return outcome
+
+    def _anywhere(self, request: ApiRequest, header: str | None, deadline: float) -> Reply | TransientFailure:
+        first, unreached = self._first, True
+        for step in range(len(request.urls)):
+            number = (first + step) % len(request.urls)
+            outcome = self._follow(request, request.urls[number], header, deadline)
+            if isinstance(outcome, Reply):
+                self._first = number
+                return outcome
+            unreached = unreached and outcome.unreached
+        assert isinstance(outcome, TransientFailure)
+        return replace(outcome, unreached=unreached, hint=outcome.hint or (self._api.away if unreached else None))
+
+    def _follow(self, request: ApiRequest, url: str, header: str | None, deadline: float) -> Reply | TransientFailure:
+        for _ in range(MAX_HOPS + 1):
+            headers = {} if request.body is None else {"Content-Type": "application/json"}
+            if header is not None:
+                headers["Authorization"] = header
+            secrets = (*self._auth.secrets, (header or "").partition(" ")[2])
+            reply = self._exchange.ask(request.method, url, deadline, headers, request.body, secrets=secrets)
+            if isinstance(reply, Failure):
+                return self._classified(request, url, reply)
+            if url in request.urls:
+                self._answered.add(origin(url))
+            logger.debug("%s %s: %d", request.method, url, reply.status)
+            status = reply.status
+            if status not in _REDIRECTS:
+                passes = self._api.passes(request, reply)
+                return transient(reply, hint=self._api.doubt(reply)) if passes else reply
+            location = reply.headers.get("Location")
+            _refuse_telling(reply, location or "")
+            url = next_hop(url, location, request.path)
+        # While a topic moves between brokers, they may redirect in a circle for a moment.
+        return TransientFailure(f"redirected more than {MAX_HOPS} times, last to {url}", status)
+
+    def _classified(self, request: ApiRequest, url: str, failure: Failure) -> TransientFailure:
+        """Classify a failed request. Raises SchemaRegistryError if the failure is permanent."""
+        if url not in request.urls:
+            return _lasting_or_transient(request, url, replace(failure, text=f"redirected to {url}: {failure.text}"))
+        if failure.diagnosis is None or origin(url) in self._answered:
+            return _lasting_or_transient(request, url, failure)
+        found, lasting = (
+            failure.diagnosis,
+            failure.lasting or failure.diagnosis in (Diagnosis.SPEAKS_TLS, Diagnosis.NOT_HTTP),
+        )
+        if found is Diagnosis.REFUSED:
+            return replace(_lasting_or_transient(request, url, failure), unreached=True)
+        text, hint = f"{found.value}: {failure.text}", failure.hint or found.hint(url, self._api.expected)
+        return _lasting_or_transient(request, url, replace(failure, text=text, lasting=lasting, hint=hint))
+
+
+def _refuse_telling(reply: Reply, location: str) -> None:
+    """Raises SchemaRegistryError: the redirect's URL contains our credentials, so logging it would expose them."""
+    query = location.partition("?")[2]  # the path may contain a short password by chance, such as "admin"
+    if reply.hide(query) != query or reply.repeats(location) or reply.repeats(unquote(location)):
+        raise SchemaRegistryError("the registry redirected to an address that contains our credentials", url=reply.url)
+
+
+def _lasting_or_transient(request: ApiRequest, url: str, failure: Failure) -> TransientFailure:
+    if failure.lasting:
+        raise SchemaRegistryError(f"cannot {request.operation}: {quoted(failure.text)}", url=url, hint=failure.hint)
+    return TransientFailure(failure.text, hint=failure.hint, late=failure.late)

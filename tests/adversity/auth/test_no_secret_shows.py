@@ -30,7 +30,7 @@ from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.errors import SchemaRegistryError, SerdesError
 from streamnative_serdes.integrations import kop
 from streamnative_serdes.schema_registry import ConfluentRegistryClient
-from streamnative_serdes.schema_registry.transport import _refuse_telling
+from streamnative_serdes.schema_registry.rest import _refuse_telling
 from streamnative_serdes.testing import LocalRegistry
 
 CANARY = "c4n4ryInTheCoalMine"
@@ -62,7 +62,7 @@ class World:
             serializer = KafkaAvroSerializer(options, '"int"')
             binding = policy_of(serializer).binding
             self.show(serializer, policy_of(serializer), binding, binding.client)
-            transport: Any = binding.client._rest.transport
+            transport: Any = binding.client._rest
             self.show(transport, transport._auth, transport._exchange._tls, getattr(transport._auth, "_renewed", None))
             serializer.serialize("t", 1)
         except SerdesError as error:
@@ -77,8 +77,8 @@ class World:
             conf = config.confluent_conf(config.parse(config.DESERIALIZER_OPTIONS, given, strict=True))
             assert conf is not None
             client = ConfluentRegistryClient(conf)
-            transport: Any = client._rest.transport
-            self.show(client, client._rest, transport, transport._auth, transport._exchange._tls)
+            transport: Any = client._rest
+            self.show(client, transport, transport._auth, transport._exchange._tls)
             client.schema(1)
         except SerdesError as error:
             self.note(error)

@@ -8,7 +8,7 @@ import pytest
 import requests
 from scripted_registry import FOUND, INFO, PATH, TOKEN, Answer, Clock, Connect, ScriptedRegistry, redirect
 
-from streamnative_serdes._http.address import next_hop
+from streamnative_serdes._http.api_request import next_hop
 from streamnative_serdes.errors import (
     RegistryUnavailableError,
     SchemaRegistryError,

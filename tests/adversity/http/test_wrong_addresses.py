@@ -9,7 +9,7 @@ import pytest
 from raw_server import RawServer
 from scripted_registry import FOUND, INFO, Answer, Clock, Connect, ScriptedRegistry
 
-from streamnative_serdes._http.address import ApiRequest
+from streamnative_serdes._http.api_request import ApiRequest
 from streamnative_serdes._http.reply import Reply
 from streamnative_serdes.errors import RegistryUnavailableError, SchemaNotFoundError, SchemaRegistryError
 from streamnative_serdes.schema_registry.pulsar_api import hint_for

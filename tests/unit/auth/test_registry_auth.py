@@ -11,7 +11,7 @@ import requests
 from scripted_registry import CONF, Answer, ScriptedRegistry
 
 from streamnative_serdes._auth.credentials import credentials, from_token
-from streamnative_serdes._http.retry import TransientFailure
+from streamnative_serdes._http.api_request import TransientFailure
 from streamnative_serdes.errors import AuthenticationError, AuthorizationError, ConfigError
 from streamnative_serdes.schema_registry import SchemaRegistryClient
 

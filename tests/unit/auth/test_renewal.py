@@ -11,7 +11,7 @@ from scripted_registry import Clock
 from waiting import HANG_SECONDS, until
 
 from streamnative_serdes._auth.tokens import _NEXT, Renewed, Token
-from streamnative_serdes._http.retry import TransientFailure
+from streamnative_serdes._http.api_request import TransientFailure
 from streamnative_serdes.errors import AuthenticationError
 
 LIFETIME = 100.0

@@ -15,7 +15,7 @@ from scripted_registry import CONF, Clock
 from waiting import HANG_SECONDS, elsewhere, exit_code, join, until
 
 from streamnative_serdes._auth.tokens import Renewed, Token
-from streamnative_serdes._http.retry import TransientFailure
+from streamnative_serdes._http.api_request import TransientFailure
 from streamnative_serdes._schema import parse
 from streamnative_serdes._single_flight import Flights
 from streamnative_serdes._topics.binding import Binding
