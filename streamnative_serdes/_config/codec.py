@@ -147,4 +147,6 @@ def codec_options(arguments: CodecArguments) -> dict[str, Any]:
         if name not in _ALL_OF_CODEC:
             near = nearest(name, _ALL_OF_CODEC)
             raise TypeError(f"a codec takes no argument {name!r}" + (f"; did you mean {near!r}?" if near else ""))
-    return {option.key: checked(option, arguments.get(name)) for name, option in _ALL_OF_CODEC.items()}
+    given: Mapping[str, object] = arguments
+    defaults = {option.key: option.default for option in _ALL_OF_CODEC.values()}
+    return defaults | {_ALL_OF_CODEC[name].key: checked(_ALL_OF_CODEC[name], value) for name, value in given.items()}

@@ -15,8 +15,7 @@ import ssl
 import sys
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any, Final
@@ -108,9 +107,10 @@ class Exchange:
         left = deadline - self._clock()
         if left <= 0:
             raise requests.Timeout("no time left")
-        with (
-            answers_within(lambda: deadline - self._clock()),
-            self._session().request(
+        outer = getattr(_here, "left", None)  # of another request, which a finalizer or a signal handler interrupts
+        _here.left = lambda: deadline - self._clock()
+        try:
+            with self._session().request(
                 method,
                 url,
                 data=body,
@@ -121,9 +121,10 @@ class Exchange:
                 timeout=(min(self._connect, left), min(self._read, left)),
                 allow_redirects=False,
                 stream=True,
-            ) as response,
-        ):
-            content = self._body(response)
+            ) as response:
+                content = self._body(response)
+        finally:
+            _here.left = outer
         return Reply(response.status_code, response.reason or "", response.headers, content, url)
 
     def _body(self, response: requests.Response) -> bytes:
@@ -194,20 +195,6 @@ def _root(error: BaseException, outer: BaseException | None) -> BaseException:
 # Deadlines of responses
 
 _here = threading.local()  # left() -> seconds left for responses that this thread reads
-
-
-@contextmanager
-def answers_within(left: Callable[[], float]) -> Iterator[None]:
-    """Responses that this thread reads inside the block have ``left()`` seconds; then reading raises TimeoutError.
-
-    Blocks nest: a finalizer or signal handler may send a request in the middle of another one of its thread.
-    """
-    outer = getattr(_here, "left", None)
-    _here.left = left
-    try:
-        yield
-    finally:
-        _here.left = outer
 
 
 class _Timely(io.RawIOBase):

@@ -146,10 +146,10 @@ class Reply:
 
     def repeats(self, text: str) -> bool:
         """Whether the server's ``text`` contains our credentials, ignoring case, and not by chance."""
-        sure = [secret for secret in self.secrets if len(secret) >= _LEAST_SECRET and not _WORDS.fullmatch(secret)]
-        if not sure:
+        if not any(self.secrets):
             return False
         folded = text.casefold()
+        sure = (secret for secret in self.secrets if len(secret) >= _LEAST_SECRET and not _WORDS.fullmatch(secret))
         return any(form.casefold() in folded for form in forms(sure))
 
     def beginning(self) -> str:
