@@ -1,5 +1,7 @@
 """The compiled call path: the classes under both faces, and the objects that policies pass to them."""
 
+from typing import Any, NamedTuple
+
 from ._serdes import (
     BY_HEADER,
     LATEST,
@@ -11,14 +13,16 @@ from ._serdes import (
     Half,
     Pair,
     Serializer,
+    at_hand,
     bound_of,
     count_batch,
     count_fallback,
     count_instead,
     count_written,
     deserialize_bound,
-    look_up,
+    keep,
     policy_of,
+    policy_or_none,
     read_by,
     serialize_bound,
     set_fields,
@@ -30,6 +34,15 @@ from .serialization import MessageField
 
 set_fields(MessageField.KEY, MessageField.VALUE)
 
+
+class ConstructorArguments(NamedTuple):
+    """The arguments of a constructor, from which each configure() makes a policy."""
+
+    schema: Any = None  # text, a TypedSchema, a KeyValueSchema, a class, or Registered
+    convert: Any = None  # to_dict or from_dict
+    is_key: bool = False
+
+
 __all__ = [
     "BY_HEADER",
     "LATEST",
@@ -37,18 +50,21 @@ __all__ = [
     "PREFIXED",
     "UNFRAMED",
     "Bound",
+    "ConstructorArguments",
     "Deserializer",
     "Half",
     "Pair",
     "Serializer",
+    "at_hand",
     "bound_of",
     "count_batch",
     "count_fallback",
     "count_instead",
     "count_written",
     "deserialize_bound",
-    "look_up",
+    "keep",
     "policy_of",
+    "policy_or_none",
     "read_by",
     "serialize_bound",
     "set_up",

@@ -1,4 +1,4 @@
-"""How a serializer or a deserializer is configured, closed and pickled: the code that both directions share."""
+"""How a serializer or a deserializer is configured, closed and pickled: what its class has besides the call path."""
 
 from __future__ import annotations
 
@@ -9,23 +9,17 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from . import _call_path
 from . import _config as config
+from ._call_path import policy_of as policy_of  # noqa: PLC0414 - for the faces and the edges
 from ._formats import protobuf_native_text
-from ._schema import Schema, load, parse
+from ._schema import load
 from ._topics.binding import Binding
 from ._topics.confluent_ids import ConfluentSchemas, LearntIds
 from ._topics.topic_state import PickledSchema
-from .errors import ConfigError, SchemaError, SerdesError
+from .errors import ConfigError
 from .key_value import KeyValueSchema, TypedSchema
 from .models import Registered
 from .schema_registry import ConfluentRegistryClient, SchemaRegistryClient
-
-
-class ConstructorArguments(NamedTuple):
-    """The arguments of a constructor, from which each configure() makes a policy."""
-
-    schema: str | Registered | type | TypedSchema | KeyValueSchema | None = None
-    convert: Any = None  # to_dict or from_dict
-    is_key: bool = False
+from .serialization import SerializationContext, Serializer
 
 
 class _Second(NamedTuple):
@@ -42,7 +36,7 @@ class _Second(NamedTuple):
 class _State(NamedTuple):
     """The content of a pickle besides a subclass's own attributes: no connections, no locks, no plans."""
 
-    given: ConstructorArguments
+    given: _call_path.ConstructorArguments
     conf: dict[str, Any] | None = None
     topics: frozenset[str] = frozenset()
     known: tuple[PickledSchema, ...] = ()
@@ -62,7 +56,7 @@ class Lifecycle:
     OPTIONS: ClassVar[tuple[config.Option, ...]]
     POLICY: ClassVar[Any]
 
-    _given = ConstructorArguments()
+    _given = _call_path.ConstructorArguments()
 
     def __init__(self, conf: Mapping[str, Any] | None, schema: object, convert: object, is_key: bool) -> None:
         """Read a schema that is in a file now, and check options strictly."""
@@ -73,7 +67,7 @@ class Lifecycle:
         if isinstance(schema, Mapping) and "schema.registry.url" in schema:
             raise ConfigError("expected a schema, got options", hint=self._order())
         refuse_no_function(convert)
-        self._given = ConstructorArguments(_loaded(schema), convert, is_key)
+        self._given = _call_path.ConstructorArguments(_loaded(schema), convert, is_key)
         if conf is not None:
             self._configure(conf, is_key, strict=True)
 
@@ -107,7 +101,7 @@ class Lifecycle:
 
     def close(self) -> None:
         """Close idle connections to the registries. A later call opens new ones: a closed SerDes stays usable."""
-        policy = _call_path.policy_of(self)
+        policy = _call_path.policy_or_none(self)
         if policy is not None:
             policy.binding.detach(self)
             twin = _call_path.twin_of(self)
@@ -124,10 +118,10 @@ class Lifecycle:
 
     def registry_calls(self) -> int:
         """The number of HTTP requests of this process to the registries of this SerDes, by any object."""
-        return sum(client.calls.total() for client in _clients(_call_path.policy_of(self)))
+        return sum(client.calls.total() for client in _clients(_call_path.policy_or_none(self)))
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[type[Self]], tuple[_State, dict[str, Any]]]:
-        policy = _call_path.policy_of(self)
+        policy = _call_path.policy_or_none(self)
         state = _State(self._given)
         if policy is not None:
             topics = frozenset({*policy.topics, *(bound.topic for bound in _call_path.bound_of(self))})
@@ -158,6 +152,35 @@ class Lifecycle:
                 policy.seen.learn(state.seen)
 
 
+class WritingFace(_call_path.Serializer, Lifecycle, Serializer):
+    """A serializer: its constructor, and what all of them do."""
+
+    def __init__(
+        self,
+        conf: Mapping[str, Any] | None = None,
+        schema: object = None,
+        to_dict: Callable[[Any, SerializationContext], Any] | None = None,
+        *,
+        is_key: bool = False,
+    ) -> None:
+        super().__init__(conf, schema, to_dict, is_key)
+
+    def warm_up(self, topic: str) -> None:
+        """Ask the registry now for all that the first message of ``topic`` would ask for.
+
+        Raises:
+            EncodeError: ``topic`` is not a topic's name.
+            SchemaRegistryError: as a message would.
+        """
+        policy = policy_of(self)
+        policy.bind(self, topic, None, None)
+        policy.topics.add(topic)
+
+    def stats(self) -> dict[str, int]:
+        """Counts: ``messages``, ``hits``, ``misses``, ``errors``, ``registry_calls``; see the deserializer's."""
+        return {**super().stats(), "registry_calls": self.registry_calls()}
+
+
 def _loaded(schema: Any) -> Any:
     """The schema that a constructor keeps: a file is read now, since it may be missing where a pickle goes.
 
@@ -181,48 +204,6 @@ def _clients(policy: Any) -> list[SchemaRegistryClient | ConfluentRegistryClient
     return [policy.binding.client, *(() if policy.confluent is None else (policy.confluent.client,))]
 
 
-def policy_of(serdes: object) -> Any:
-    """The policy of a SerDes that is configured.
-
-    Raises:
-        ConfigError: the SerDes is not configured.
-    """
-    policy = _call_path.policy_of(serdes)
-    if policy is None:
-        raise ConfigError("schema.registry.url is missing", hint="configure the SerDes before its first use")
-    return policy
-
-
-def key_schema(conf: Mapping[str, Any]) -> Schema | None:
-    """The schema of the option ``key.schema``, if it is set.
-
-    Raises:
-        SchemaError: the schema is not valid.
-    """
-    if conf.get("key.schema") is None:
-        return None
-    try:
-        return parse(conf["key.schema"], limits=config.schema_limits(conf))
-    except SchemaError as error:
-        raise SchemaError(f"key.schema: {error.message}", path=error.path, hint=error.hint) from None
-
-
-def refuse_no_topic(binding: Binding, topic: object, error: type[SerdesError]) -> None:
-    """Refuse the topic of a call that is not a valid name, with the messages of ``serialize`` and ``deserialize``.
-
-    Raises:
-        SerdesError: an ``error``: the topic is not text, or not the name of a topic.
-    """
-    if not isinstance(topic, str):
-        raise error(f"expected a topic as str, got {type(topic).__name__}", hint="pass the topic first")
-    try:
-        binding.named(topic)
-    except ConfigError:
-        raise
-    except SerdesError as bad:
-        raise error(bad.message, topic=bad.topic, hint=bad.hint) from None
-
-
 def refuse_no_function(convert: object) -> None:
     """Check ``to_dict`` or ``from_dict``.
 
@@ -232,18 +213,3 @@ def refuse_no_function(convert: object) -> None:
     if convert is not None and not callable(convert):
         hint = "options are the argument conf" if isinstance(convert, Mapping) else None
         raise ConfigError(f"expected a function of (object, context), got {type(convert).__name__}", hint=hint)
-
-
-def refuse_keys(topic: str, kind: str) -> None:
-    """Refuse keys of a topic that is not of type KEY_VALUE, and so has no schema of keys.
-
-    Raises:
-        ConfigError: always.
-    """
-    raise ConfigError(
-        f"keys have a schema in topics of type KEY_VALUE only, and this topic's schema is of type {kind}",
-        topic=topic,
-        hint="for bare keys, set key.schema to their schema; for those in Confluent's framing, set "
-        "confluent.schema.registry.url, and framing=confluent or framings; for others, use another serializer, such as "
-        "confluent_kafka's StringSerializer",
-    )

@@ -100,6 +100,9 @@ def set_up(serdes: object, policy: Any, convert: Any, capacity: int) -> None:
     """Let ``serdes`` ask ``policy`` from now on, with nothing bound. ``convert`` is to_dict, from_dict or None."""
 
 def policy_of(serdes: object) -> Any:
+    """The policy. Raises ConfigError before :func:`set_up`."""
+
+def policy_or_none(serdes: object) -> Any:
     """The policy, or None before :func:`set_up`."""
 
 def set_fields(key: str, value: str) -> None:
@@ -145,8 +148,11 @@ class Deserializer(_Serdes):
 
     def stats(self) -> dict[str, int]: ...
 
-def look_up(deserializer: Deserializer, topic: str, key: int) -> Bound:
-    """What is bound under ``key``, for a policy that recovers: the message and its failure are counted already."""
+def at_hand(deserializer: Deserializer, topic: str, key: int) -> tuple[Bound | None, object]:
+    """What is bound under ``key``, or None, and the cache to :func:`keep` it in."""
+
+def keep(deserializer: Deserializer, cache: object, bound: Bound) -> Bound:
+    """Bind ``bound`` for further messages, for a policy that recovers; nothing is counted."""
 
 def count_fallback(deserializer: Deserializer) -> None: ...
 def count_instead(deserializer: Deserializer, before: int, after: int) -> None:

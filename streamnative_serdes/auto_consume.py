@@ -11,7 +11,7 @@ from typing import Any
 
 from . import _call_path
 from . import _config as config
-from ._lifecycle import Lifecycle, policy_of, refuse_no_topic
+from ._lifecycle import Lifecycle, policy_of
 from ._reading.any_type import AnyTypePolicy, DecodedBy, GenericObject, Rule
 from ._reading.messages import OnError, Received, read_many, read_one
 from ._reading.readers import UNREAD_KEY
@@ -110,7 +110,7 @@ class KafkaAutoConsumeDeserializer(_call_path.Deserializer, Lifecycle, Deseriali
     ) -> Iterator[GenericObject | Any]:
         """Yield the content of each message, in order; as :meth:`KafkaAvroDeserializer.deserialize_many`."""
         if topic is not None:
-            refuse_no_topic(policy_of(self).binding, topic, DecodeError)
+            policy_of(self).binding.checked(topic, DecodeError)
         return read_many(self._read, topic, messages, on_error)
 
     def _read(self, message: Received) -> GenericObject | None:
@@ -154,10 +154,9 @@ class KafkaAutoConsumeDeserializer(_call_path.Deserializer, Lifecycle, Deseriali
             ConfigError: ``version`` is neither an int nor None.
         """
         policy: AnyTypePolicy = policy_of(self)
-        refuse_no_topic(policy.binding, topic, DecodeError)
+        policy.binding.enter(self, topic, DecodeError)
         if version is not None:
             require_version(version, topic)
-        policy.binding.attach(self)
         return policy.schema(topic, None if version is not None and version < 0 else version)
 
     def warm_up(self, topic: str) -> None:
@@ -167,9 +166,7 @@ class KafkaAutoConsumeDeserializer(_call_path.Deserializer, Lifecycle, Deseriali
             SchemaRegistryError: as for a single message.
         """
         policy: AnyTypePolicy = policy_of(self)
-        refuse_no_topic(policy.binding, topic, DecodeError)
-        policy.binding.attach(self)
-        policy.binding.warm_up(topic)
+        policy.binding.warm_up(policy.binding.enter(self, topic, DecodeError))
         policy.topics.add(topic)
 
     def stats(self) -> dict[str, int]:

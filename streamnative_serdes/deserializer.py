@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _call_path
 from . import _config as config
-from ._lifecycle import Lifecycle, policy_of, refuse_no_topic
+from ._lifecycle import Lifecycle, policy_of
 from ._reading.batches import read_batch
 from ._reading.columns import columns_of
 from ._reading.messages import OnError, Received, read_many
@@ -97,7 +97,7 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
                 says, since the message may be good; a schema that the topic does not have is left to ``on_error``.
         """
         if topic is not None:
-            refuse_no_topic(policy_of(self).binding, topic, DecodeError)
+            policy_of(self).binding.checked(topic, DecodeError)
         return read_many(self._read, topic, messages, on_error)
 
     def _read(self, message: Received) -> Any:
@@ -181,9 +181,7 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
             SchemaRegistryError: as for a single message.
         """
         policy: ReadPolicy = policy_of(self)
-        refuse_no_topic(policy.binding, topic, DecodeError)
-        policy.binding.attach(self)
-        policy.binding.warm_up(topic)
+        policy.binding.warm_up(policy.binding.enter(self, topic, DecodeError))
         policy.topics.add(topic)
 
     def stats(self) -> dict[str, int]:

@@ -12,9 +12,9 @@ Source: Pulsar's ``org.apache.pulsar.common.schema.KeyValue`` and ``KeyValueSche
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias
 
-from .errors import SchemaError
+from .errors import ConfigError, SchemaError
 
 __all__ = ["INLINE", "SEPARATED", "KeyValue", "KeyValueEncodingType", "KeyValueSchema", "TypedSchema"]
 
@@ -104,3 +104,18 @@ def typed(schema: object) -> TypedSchema:
     if isinstance(schema, str) and (schema in PRIMITIVE_TYPES or (schema.isupper() and schema.isidentifier())):
         return TypedSchema(schema)  # no Avro schema is written like the name of a type, which may not exist
     return TypedSchema("AVRO", schema)
+
+
+def refuse_keys(topic: str, kind: str) -> NoReturn:
+    """Refuse keys of a topic that is not of type KEY_VALUE, and so has no schema of keys.
+
+    Raises:
+        ConfigError: always.
+    """
+    raise ConfigError(
+        f"keys have a schema in topics of type KEY_VALUE only, and this topic's schema is of type {kind}",
+        topic=topic,
+        hint="for bare keys, set key.schema to their schema; for those in Confluent's framing, set "
+        "confluent.schema.registry.url, and framing=confluent or framings; for others, use another serializer, such as "
+        "confluent_kafka's StringSerializer",
+    )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from . import _config as config
+from ._lifecycle import WritingFace
 from ._writing.any_type import AnyTypeWritePolicy
-from ._writing.policy import WritingFace
 
 
 class KafkaPulsarSerializer(WritingFace):

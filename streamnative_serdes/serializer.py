@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import _config as config
-from ._lifecycle import policy_of
+from ._lifecycle import WritingFace, policy_of
 from ._writing.batches import write_batch
-from ._writing.policy import WritePolicy, WritingFace
+from ._writing.policy import WritePolicy
 
 if TYPE_CHECKING:
     import pyarrow as pa

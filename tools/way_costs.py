@@ -39,10 +39,10 @@ class Cost(NamedTuple):
 MOST: Final[Mapping[str, Cost]] = {
     "write hit": Cost(0, 0),
     "read hit": Cost(0, 0),
-    "write miss": Cost(117, 22),
-    "read miss": Cost(176, 31),
-    "unknown version": Cost(242, 25),
-    "next Arrow batch": Cost(26, 10),
+    "write miss": Cost(97, 15),
+    "read miss": Cost(144, 23),
+    "unknown version": Cost(177, 15),
+    "next Arrow batch": Cost(20, 8),
     "Spark task's next range": Cost(182, 22),  # with five questions for messages; how many it takes depends on time
 }
 

@@ -5,7 +5,7 @@
 A hit takes one look-up and no lock. On a miss the policy is asked, an object that the SerDes was set up with:
 
     bind(serdes, topic, key, context)                           what to read or write the topic with: a Bound
-    recover(serdes, bound, data, in_header, given, sign, error)     the datum of a message that ``bound`` does not read
+    recover(serdes, bound, data, given, sign, error)            the datum of a message that ``bound`` does not read
     signs                                                       of Confluent's framings, if the policy reads any
     competing(topic, key)                                       what else may read a message that was read: a Bound
     ambiguous(topic, key)                                       called for each message that has two readings
@@ -298,6 +298,12 @@ def set_up(_Serdes serdes not None, policy, convert, Py_ssize_t capacity):
 
 
 def policy_of(_Serdes serdes not None):
+    """The policy. Raises ConfigError before :func:`set_up`."""
+    serdes.require_configured()
+    return serdes.policy
+
+
+def policy_or_none(_Serdes serdes not None):
     """The policy, or None before :func:`set_up`."""
     return serdes.policy
 

@@ -4,7 +4,7 @@ from .codec import CODEC_OPTIONS, READ_OPTIONS, WRITE_OPTIONS, CodecArguments, c
 from .confluent import CONFLUENT_OPTIONS, confluent_conf, inherits
 from .option import Option, markdown, named
 from .parsing import NOT_THERE, parse, refuse_idle_registry
-from .registry import REGISTRY_OPTIONS, refuse_other_tenant, schema_limits
+from .registry import REGISTRY_OPTIONS, key_schema, refuse_other_tenant, schema_limits
 from .serdes import (
     AUTO_CONSUME_OPTIONS,
     CONFLUENT,
@@ -47,6 +47,7 @@ __all__ = [
     "codec_options",
     "confluent_conf",
     "inherits",
+    "key_schema",
     "markdown",
     "named",
     "parse",

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from streamnative_serdes._schema import Limits
-from streamnative_serdes.errors import ConfigError
+from streamnative_serdes._schema import Limits, Schema, parse
+from streamnative_serdes.errors import ConfigError, SchemaError
 
 from . import checks
 from .credentials import CREDENTIAL_OPTIONS, TLS_OPTIONS
@@ -131,6 +131,20 @@ REGISTRY_OPTIONS = (
 def schema_limits(conf: Mapping[str, Any]) -> Limits:
     """How large a schema may be, by checked options."""
     return Limits(conf["max.schema.size"], conf["max.schema.names"], conf["max.schema.depth"])
+
+
+def key_schema(conf: Mapping[str, Any]) -> Schema | None:
+    """The schema of the option ``key.schema``, if it is set.
+
+    Raises:
+        SchemaError: the schema is not valid.
+    """
+    if conf.get("key.schema") is None:
+        return None
+    try:
+        return parse(conf["key.schema"], limits=schema_limits(conf))
+    except SchemaError as error:
+        raise SchemaError(f"key.schema: {error.message}", path=error.path, hint=error.hint) from None
 
 
 _DEFAULT_TENANT = "public"

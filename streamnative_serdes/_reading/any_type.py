@@ -17,11 +17,11 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
-from streamnative_serdes._lifecycle import ConstructorArguments, refuse_keys
 from streamnative_serdes._log import logger
 from streamnative_serdes._topics.schema_version import SchemaVersion
+from streamnative_serdes._topics.topic_state import TopicState
 from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError, SerdesError
-from streamnative_serdes.key_value import INLINE, KeyValue
+from streamnative_serdes.key_value import INLINE, KeyValue, refuse_keys
 from streamnative_serdes.schema_registry import SchemaInfo
 
 from .attempts import headerless
@@ -117,8 +117,8 @@ class AnyTypePolicy(ReadPolicy):
         given: whether keys are read.
     """
 
-    def __init__(self, conf: dict[str, Any], given: ConstructorArguments) -> None:
-        super().__init__({**_DEFAULTS, **conf}, ConstructorArguments(is_key=given.is_key))
+    def __init__(self, conf: dict[str, Any], given: _call_path.ConstructorArguments) -> None:
+        super().__init__({**_DEFAULTS, **conf}, _call_path.ConstructorArguments(is_key=given.is_key))
         self._readers = Readers.by(conf)
         self._readings: dict[tuple[str, int], _Reading] = {}
         self._bare: set[str] = set()  # topics without a schema that were logged
@@ -148,31 +148,36 @@ class AnyTypePolicy(ReadPolicy):
 
     # What the call path asks
 
-    def bound(self, topic: str, key: int, *, for_key: bool = False) -> _call_path.Bound:
+    def bound(self, state: TopicState, key: int, *, for_key: bool = False) -> _call_path.Bound:
         """The bound reader of messages under ``key``, which makes GenericObjects.
 
         The reader is empty if the registry does not have the version in a header, or if messages of its type have no
         header.
         """
         if key >= 0:
-            return self._bind_header(topic, key, for_key=for_key)
+            return self._bind_header(state, key, for_key=for_key)
+        topic = state.topic.given
         rule: Rule = "latest" if key == _call_path.LATEST else "caller"
         try:
-            known, lifetime = self.known(topic, key)
+            known, lifetime = self.known(state, key)
         except SchemaNotFoundError:
             if rule == "caller" or for_key:
                 raise
             return self._bind_bytes(topic, key)
         if known is None:
-            version = _call_path.without_header(key)
-            return _call_path.Bound(topic, key, version, None, None, self.binding.missing_seconds(topic, version))
+            return self._missing(state, key, _call_path.without_header(key))
         return self._bind(topic, key, known, rule, lifetime, for_key=for_key)
 
-    def _bind_header(self, topic: str, version: int, *, for_key: bool) -> _call_path.Bound:
+    def _missing(self, state: TopicState, key: int, version: int) -> _call_path.Bound:
+        lifetime = self.binding.missing_seconds(state, version)
+        return _call_path.Bound(state.topic.given, key, version, None, None, lifetime)
+
+    def _bind_header(self, state: TopicState, version: int, *, for_key: bool) -> _call_path.Bound:
+        topic = state.topic.given
         try:
-            known = self.binding.version(topic, version)
+            known = self.binding.version(state, version)
         except SchemaNotFoundError:
-            return _call_path.Bound(topic, version, version, None, None, self.binding.missing_seconds(topic, version))
+            return self._missing(state, version, version)
         if known.type not in FRAMED:
             return _call_path.Bound(topic, version, version, None, None)
         return self._bind(topic, version, known, "header", math.inf, for_key=for_key)
@@ -202,22 +207,21 @@ class AnyTypePolicy(ReadPolicy):
         serdes: _call_path.Deserializer,
         bound: _call_path.Bound,
         data: Any,
-        in_header: int | None,
         caller: int | None,
         sign: int | None,
         error: DecodeError | None,
     ) -> Any:
         """As for the base class, except that bytes which look like a header may be data."""
-        if in_header is None or error is not None:
-            return super().recover(serdes, bound, data, in_header, caller, sign, error)
-        if self._is_header(bound.topic, in_header, caller):
-            found: GenericObject = super().recover(serdes, bound, data, in_header, caller, sign, None)
+        if bound.key < 0 or error is not None:
+            return super().recover(serdes, bound, data, caller, sign, error)
+        if self._is_header(bound.topic, bound.key, caller):
+            found: GenericObject = super().recover(serdes, bound, data, caller, sign, None)
             return found if found.decoded_by.rule == "caller" else _fallen_back(found)
-        whole = _call_path.look_up(serdes, bound.topic, headerless(caller))
+        whole = self._look_up(serdes, bound.topic, headerless(caller))
         try:
             return _call_path.read_by(whole, data, 0)
         except DecodeError as fault:
-            return super().recover(serdes, whole, data, None, caller, sign, fault)
+            return super().recover(serdes, whole, data, caller, sign, fault)
 
     def _is_header(self, topic: str, version: int, caller: int | None) -> bool:
         """Whether ten bytes that look like a header with this version are a header, by the type of the messages.
@@ -235,17 +239,20 @@ class AnyTypePolicy(ReadPolicy):
                 raise
         return instead.type in FRAMED
 
-    def explained(self, error: SerdesError, bound: _call_path.Bound, data: Any, in_header: int | None) -> SerdesError:
+    def explained(self, error: SerdesError, bound: _call_path.Bound, data: Any) -> SerdesError:
         """The error, with a hint at the format that the bytes look like if they should have been Avro."""
         reading = self._readings.get((bound.topic, bound.version))
         avro = reading is not None and reading.schema.type == "AVRO"
-        return with_hint(error, data, in_header) if avro else error
+        return with_hint(error, data, bound.key if bound.key >= 0 else None) if avro else error
 
     def for_keys(self) -> _call_path.Deserializer:
         """The deserializer for the keys of KEY_VALUE topics, if a context asks for keys."""
         serdes = _call_path.Deserializer()
         _call_path.set_up(
-            serdes, AnyTypePolicy(self.conf, ConstructorArguments(is_key=True)), None, self.conf["cache.capacity"]
+            serdes,
+            AnyTypePolicy(self.conf, _call_path.ConstructorArguments(is_key=True)),
+            None,
+            self.conf["cache.capacity"],
         )
         return serdes
 

@@ -19,12 +19,13 @@ is right, so every byte has to be used.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from typing import Final, NamedTuple
 from uuid import UUID
 
 from streamnative_serdes import header
-from streamnative_serdes._call_path import BY_HEADER, LATEST, without_header
+from streamnative_serdes._call_path import BY_HEADER, LATEST, UNFRAMED, Bound, without_header
 from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError, SerdesError
 
 PREFIX_SIZE: Final = 5  # bytes of Confluent's prefix
@@ -40,10 +41,13 @@ class Attempt(NamedTuple):
     Args:
         key: of the schema: a version from a header, LATEST, ``without_header(version)``, or a sign of Confluent's.
         offset: in bytes, where the datum begins.
+        fresh: whether a failure means that the topic may have another schema by now, so the registry is asked again.
+            All other failures are reasons in the error of the message.
     """
 
     key: int
     offset: int
+    fresh: bool = False
 
     @property
     def whole(self) -> bool:
@@ -51,11 +55,32 @@ class Attempt(NamedTuple):
         return self.key < 0
 
 
-def by_key(key: int) -> Attempt:
+class Failure(NamedTuple):
+    """An attempt that has not read the message.
+
+    Args:
+        attempt: the attempt.
+        version: the version that was tried; -1 if there is none.
+        error: the reason; None if the registry does not have the version in the header.
+        reader: of a message of its own, if there is one.
+    """
+
+    attempt: Attempt
+    version: int
+    error: SerdesError | None
+    reader: Bound | None = None
+
+
+def is_sign(key: int) -> bool:
+    """Whether ``key`` stands for a schema of the second registry."""
+    return key < UNFRAMED
+
+
+def by_key(key: int, *, fresh: bool = False) -> Attempt:
     """The first attempt for messages that are bound under ``key``."""
     if key >= 0:
-        return Attempt(key, header.SIZE)
-    return Attempt(key, PREFIX_SIZE if key < BY_HEADER else 0)
+        return Attempt(key, header.SIZE, fresh)
+    return Attempt(key, PREFIX_SIZE if key < BY_HEADER else 0, fresh)
 
 
 def headerless(caller: int | None) -> int:
@@ -63,29 +88,39 @@ def headerless(caller: int | None) -> int:
     return LATEST if caller is None else without_header(caller)
 
 
-def without_version(caller: int | None, *, whole: bool) -> tuple[Attempt, ...]:
-    """The attempts that leave the header's version aside; ``whole``: messages without a header are read."""
-    as_a_whole = (Attempt(headerless(caller), 0),) if whole else ()
-    return as_a_whole if caller is not None else (Attempt(LATEST, header.SIZE), *as_a_whole)
-
-
-def unreadable(
-    topic: str, in_header: int, why: str, used: int, failed: list[tuple[Attempt, DecodeError]]
-) -> DecodeError:
-    """The error of a message that no attempt has read, with the reason of each.
+def attempts_of(
+    key: int, caller: int | None = None, sign: int | None = None, *, known: bool, whole: bool
+) -> tuple[Attempt, ...]:
+    """All attempts at a message, of which the first is by ``key``.
 
     Args:
-        topic: the topic of the message.
-        in_header: the version in its header.
-        why: UNKNOWN or UNREADABLE.
-        used: the version that was tried in its place.
-        failed: all attempts, in order.
+        key: what the message is bound under.
+        caller: the version that the caller gave, if any.
+        sign: the sign of Confluent's framing that the message shows, if any.
+        known: whether there is a schema under ``key``.
+        whole: whether messages without a header are read.
     """
-    if why == UNKNOWN:
+    if key < 0 and sign is not None and whole:
+        both = key, headerless(caller) if is_sign(key) else sign
+        return tuple(by_key(each, fresh=not is_sign(each)) for each in both)
+    as_a_whole = (Attempt(headerless(caller), 0),) if whole else ()
+    if key >= 0 and not known:
+        return by_key(key), *(() if caller is not None else (Attempt(LATEST, header.SIZE),)), *as_a_whole
+    if key >= 0 and caller is not None and whole:  # the header may be Avro that looks like one
+        return by_key(key), *as_a_whole
+    return (by_key(key, fresh=True),)
+
+
+def unreadable(topic: str, failed: Sequence[Failure]) -> DecodeError:
+    """The error of a message with a version in its header that no attempt has read, with the reason of each."""
+    in_header, used = failed[0].attempt.key, failed[-1].version
+    if failed[0].error is None:
         first = f"the registry does not have this version, and the message cannot be read with version {used}"
     else:
         first = f"the message can be read neither with this version nor with version {used}"
-    reasons = (f"{'after the header' if attempt.offset else 'as a whole'}: {error}" for attempt, error in failed)
+    reasons = (
+        f"{'after the header' if one.attempt.offset else 'as a whole'}: {one.error}" for one in failed if one.error
+    )
     return DecodeError(f"{first}; {'; '.join(reasons)}", topic=topic, version=in_header)
 
 
@@ -94,10 +129,11 @@ def schema_name(which: int | bytes) -> str:
     return f"schema id {which}" if isinstance(which, int) else f"GUID {UUID(bytes=which)}"
 
 
-def no_framing(
-    topic: str, which: int | bytes, as_confluent: SerdesError, as_bare: SerdesError, hint: str | None
-) -> DecodeError:
+def no_framing(topic: str, which: int | bytes, failed: Sequence[Failure], hint: str | None) -> DecodeError:
     """The error of a message with a sign of Confluent's framing that cannot be read so, nor without a header."""
+    as_confluent, as_bare = sorted(failed, key=lambda one: not is_sign(one.attempt.key))
+    if isinstance(as_bare.error, DecodeError):
+        as_bare.error.at(version=as_bare.version)
     return DecodeError(
         f"expected Confluent's framing with {schema_name(which)}, or Avro without a header; "
         f"as the former: {_reason(as_confluent)}; as the latter: {_reason(as_bare)}",
@@ -106,8 +142,9 @@ def no_framing(
     )
 
 
-def _reason(error: SerdesError) -> str:
+def _reason(failure: Failure) -> str:
     """The error without topic and hint, which the outer error repeats."""
-    inner = copy(error)
+    inner = copy(failure.error)
+    assert inner is not None
     inner.topic = inner.hint = None
     return str(inner)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from copy import copy
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from streamnative_serdes import _call_path
 from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError, SerdesError
 
-from .attempts import ITS_OWN_FAULT, UNKNOWN, Attempt, by_key, no_framing, unreadable, without_version
+from .attempts import ITS_OWN_FAULT, UNKNOWN, Attempt, Failure, attempts_of, is_sign
 from .columns import AnyColumns, columns_for, plan_of
-from .framings import is_sign
-from .guess_format import look_of, with_hint
+from .guess_format import with_hint
 from .policy import ReadPolicy
 from .reader_schema import ReadAgainError, Target
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from streamnative_serdes._topics.schema_version import SchemaVersion
     from streamnative_serdes.arrow import Dialect, Routes
 
-# By whether messages without a header are read.
-_WITHOUT_VERSION: Final = {whole: without_version(None, whole=whole) for whole in (False, True)}
 NO_WAY: Final = ((None, 0, True),)  # no reader fits: failed() says why
 _AMBIGUOUS = -2  # in counts, in place of the number of a route
 ERRORS: Final = " errors"  # the error column of a batch that is read only to find out what it holds
@@ -61,6 +59,30 @@ class BatchMessages(NamedTuple):
     client_keys: Any = None
 
 
+class _Way(NamedTuple):
+    """An attempt at the messages of one key.
+
+    Args:
+        attempt: offset, key of the schema, and what a failure means.
+        known: the schema; None if there is none.
+        route: how the messages are read into the batch's columns.
+        why_not: why there is no schema, or no route.
+        apart: the columns of the schema itself, if no message of its version could be read so far. Then the version
+            does not count, and messages are read into these columns only to find out why.
+    """
+
+    attempt: Attempt
+    known: SchemaVersion | None = None
+    route: tuple[Any, int, bool] = NO_WAY[0]
+    why_not: SerdesError | None = None
+    apart: AnyColumns | None = None
+
+    @property
+    def reads(self) -> SchemaVersion | None:
+        """The schema that reads messages into the batch's columns, if there is any."""
+        return None if self.apart is not None or self.why_not is not None else self.known
+
+
 class BatchReader:
     """How the messages of one batch are read; the registry is asked for missing schemas.
 
@@ -70,15 +92,9 @@ class BatchReader:
     def __init__(self, wanted: Wanted, columns: AnyColumns, target: Target | None) -> None:
         self.wanted, self.columns, self._target = wanted, columns, target
         self._policy, self._topic = wanted.policy, wanted.topic
-        self._attempts = _WITHOUT_VERSION[self._policy.signs.headerless]
-        self._known: dict[int, SchemaVersion] = {}  # by key
-        self._routes: dict[int, Routes] = {}  # by version: the answer of find(), until a message cannot be read
-        self._fell_back: dict[int, SchemaVersion] = {}  # by key: the latest schema, by which its messages are read
-        # By key of a sign: the schema that it names, and the latest one.
-        self._signed: dict[int, tuple[SchemaVersion | None, SchemaVersion | None]] = {}
-        self._why_not: dict[int, SerdesError] = {}  # by key: why there is no schema to read messages with
-        # By key: a schema by which not even its own messages can be read, its columns and ways to read them.
-        self._unreadable: dict[int, tuple[SchemaVersion, AnyColumns, Routes]] = {}
+        self._ways: dict[int, tuple[_Way, ...]] = {}  # by key: the attempts, of which the first is by the key itself
+        self._routes: dict[int, Routes] = {}  # by key: the same, as columns take them
+        self._why_not: dict[int, SerdesError] = {}  # by key: why messages without a header are read in no way
         self._missing = 0  # versions that the registry did not have
         self._there: frozenset[int] | None = None  # all that it had when a second one was missing
 
@@ -92,21 +108,35 @@ class BatchReader:
         before = self._routes.get(key)
         if before is not None:
             return before
+        if is_sign(key) and self._target is not None and self._target.known is None:
+            return DecodeError("it is not known yet what to read it as")
         try:
-            if is_sign(key):
-                if self._target is not None and self._target.known is None:
-                    return DecodeError("it is not known yet what to read it as")
-                return self._by_sign(key)
-            known = self._version(key)
-            if known is not None and key >= 0 and self.wanted.check is not None:
-                self.wanted.check(key)
-            return self._without_version(key) if known is None else self._by(key, known)
+            return self._look_up(key)
         except ITS_OWN_FAULT as error:
             error.at(topic=self._topic, version=key if key >= 0 else None)
             if key >= 0:
                 return error
             self._why_not[key] = error  # failed() adds what each message looks like
             return NO_WAY
+
+    def _look_up(self, key: int, *, anyway: bool = False) -> Routes:
+        """The ways to read messages of this key; ``anyway``: also by an id that is probably unknown."""
+        sign, whole = is_sign(key), self._policy.signs.headerless
+        known = None if sign else self._version(key)
+        if known is not None and key >= 0 and self.wanted.check is not None:
+            self.wanted.check(key)
+        attempts = attempts_of(key, sign=key if sign else None, known=known is not None, whole=whole)
+        if sign:
+            ways = tuple(self._by_sign_or_bare(attempt, anyway) for attempt in attempts)
+        elif known is not None:
+            ways = (self._way(attempts[0], known),)
+        else:
+            latest = self._policy.known(self._topic, _call_path.LATEST)[0]
+            ways = (_Way(attempts[0]), *(self._way(attempt, latest) for attempt in attempts[1:]))
+        first = NO_WAY[0] if ways[0].reads is None else ways[0].route
+        routes = first, *(way.route for way in ways[1:] if way.reads is not None)
+        self._ways[key], self._routes[key] = ways, routes
+        return routes
 
     def _version(self, key: int) -> SchemaVersion | None:
         """The schema of this key; all versions of the topic are asked for at once when a second version is missing.
@@ -117,7 +147,8 @@ class BatchReader:
         if key < 0:
             return self._policy.known(self._topic, key)[0]
         if self._there is None and self._missing:
-            self._there = self._all_versions()
+            with suppress(SchemaError):  # one of them is no Avro: each is asked for on its own
+                self._there = self._policy.binding.versions(self._topic)
         try:
             known, _ = self._policy.known(self._topic, key, self._there)
         except SchemaNotFoundError:
@@ -126,146 +157,116 @@ class BatchReader:
         self._missing += known is None
         return known
 
-    def _all_versions(self) -> frozenset[int] | None:
+    def _by_sign_or_bare(self, attempt: Attempt, anyway: bool) -> _Way:
+        """The way to read messages with a sign: by the schema that the sign names, or without a header."""
+        policy, key = self._policy, attempt.key
+        known = None
         try:
-            return self._policy.binding.versions(self._topic)
-        except SchemaError:  # one of them is no Avro: each is asked for on its own
-            return None
-
-    def _by(self, key: int, known: SchemaVersion) -> Routes:
-        self._known[key] = known
-        ways = self._ways(key, (by_key(key),), known)
-        if not ways:
-            return NO_WAY
-        self._routes[key] = ways
-        return ways
-
-    def _without_version(self, key: int) -> Routes:
-        latest, _ = self._policy.known(self._topic, _call_path.LATEST)
-        assert latest is not None
-        self._fell_back[key] = latest
-        return (*NO_WAY, *self._ways(key, self._attempts, latest))
-
-    def _ways(self, key: int, attempts: tuple[Attempt, ...], known: SchemaVersion) -> Routes:
-        """The ways to read by ``known`` into the batch's columns; empty if no message of this version could be read."""
-        if self._target is None or self._target.takes(known):
-            return tuple(self._route(self.columns, attempt, known) for attempt in attempts)
-        own = self.wanted.columns(known)
-        self._unreadable[key] = known, own, tuple(self._route(own, attempt, known) for attempt in attempts)
-        return ()
-
-    def _by_sign(self, key: int, *, anyway: bool = False) -> Routes:
-        """The ways to read messages with a sign: by the schema that the sign names, and without a header."""
-        policy = self._policy
-        latest, bare = self._latest(key) if policy.signs.headerless else (None, ())
-        known, ways = None, NO_WAY
-        try:
+            if not is_sign(key):
+                return self._way(attempt, policy.known(self._topic, key)[0])
             known = policy.by_sign(self._topic, key, anyway=anyway)[0]
             if known is None:
-                self._why_not[key] = policy.unknown(self._topic, key)
-            else:
-                ways = (self._route(self.columns, by_key(key), known),)
-        except (SchemaError, SchemaNotFoundError) as error:
-            self._why_not[key] = error
-        self._signed[key] = known, latest
-        return (*ways, *bare)
-
-    def _latest(self, key: int) -> tuple[SchemaVersion | None, Routes]:
-        """The topic's latest schema and the ways to read by it; None if it could read no message of this key."""
-        try:
-            latest = self._policy.known(self._topic, _call_path.LATEST)[0]
-            assert latest is not None
-            ways = self._ways(key, (by_key(_call_path.LATEST),), latest)
+                return _Way(attempt, why_not=policy.unknown(self._topic, key))
+            return _Way(attempt, known, self._route(self.columns, attempt, known))
         except ITS_OWN_FAULT as error:
-            self._why_not[_call_path.LATEST] = error
-            return None, ()
-        return (latest if ways else None), ways
+            return _Way(attempt, known, why_not=error)
+
+    def _way(self, attempt: Attempt, known: SchemaVersion | None) -> _Way:
+        """The way to read by ``known`` into the batch's columns."""
+        assert known is not None
+        if self._target is None or self._target.takes(known):
+            return _Way(attempt, known, self._route(self.columns, attempt, known))
+        own = self.wanted.columns(known)
+        return _Way(attempt, known, self._route(own, attempt, known), apart=own)
 
     def _route(self, columns: AnyColumns, attempt: Attempt, known: SchemaVersion) -> tuple[Any, int, bool]:
         return plan_of(columns, self._policy, known), attempt.offset, attempt.whole
 
     def failed(self, key: int, errors: list[DecodeError], message: bytes) -> Routes | SerdesError:
         """The answer to a message that could not be read: other ways to read it, or its error."""
-        if is_sign(key):
-            return self._failed_by_sign(key, errors, message)
         if key in self._why_not:
             return self._explained(copy(self._why_not[key]), message)
-        if key in self._unreadable:
-            errors = self._own_errors(key, message)
-        if key in self._fell_back:
-            failed = list(zip(self._attempts, errors, strict=True))
-            return unreadable(self._topic, key, UNKNOWN, self._fell_back[key].version, failed)
-        before = self._known[key]
-        error = errors[0].at(topic=self._topic, version=before.version)
+        if is_sign(key):
+            return self._news_by_sign(key) or self._refused_by_sign(key, errors, message)
+        before, failed = self._ways[key][0].known, self._failures(key, errors, message)
+        if len(failed) > 1:
+            return self._policy.refused(self._topic, failed, message)
+        error = failed[0].error
+        assert error is not None
+        error.at(topic=self._topic, version=failed[0].version)
         self._policy.binding.doubt(self._topic)  # it may have been recreated, or have a newer schema
-        self._routes.pop(key, None)
-        news = self.find(key)
-        if self._known[key] is not before:
+        known = before
+        with suppress(*ITS_OWN_FAULT):  # recreated without this version: the first error holds
+            known = self._version(key)
+        if known is not None and known is not before:
             if self._target is not None:
                 self._target.begin()
                 raise ReadAgainError
-            return news
-        self._fell_back.pop(key, None)  # recreated without this version: the first error holds
+            del self._routes[key]
+            return self.find(key)
         return self._explained(error, message) if key == _call_path.LATEST else error
 
-    def _explained(self, error: SerdesError, message: bytes) -> SerdesError:
-        """The error, with a hint at the format that a message without a header looks like."""
-        return with_hint(error, message, None, confluent=self._policy.signs.prefix)
+    def _failures(self, key: int, errors: list[DecodeError], message: bytes) -> list[Failure]:
+        """Each attempt with its reason; ``errors`` are those of the attempts into the batch's columns."""
+        ways = self._ways[key]
+        unread = iter([*errors, *self._own_errors([way for way in ways if way.apart is not None], message)])
+        return [
+            Failure(
+                way.attempt,
+                -1 if way.known is None else way.known.version,
+                copy(way.why_not) or (None if way.known is None else next(unread)),
+            )
+            for way in ways
+        ]
 
-    def _own_errors(self, key: int, message: bytes) -> list[DecodeError]:
+    def _own_errors(self, ways: list[_Way], message: bytes) -> list[DecodeError]:
         """The errors of all attempts to read a message by its own schema."""
-        _, own, ways = self._unreadable[key]
         found: list[DecodeError] = []
 
         def failed(_key: int, errors: list[DecodeError], _message: bytes) -> DecodeError:
             found.extend(errors)
             return errors[0]
 
-        own.decode([message], lambda _key: ((None, 0, True), *ways), failed, error_column=ERRORS)
+        if ways and ways[0].apart is not None:
+            routes = (*NO_WAY, *(way.route for way in ways))
+            ways[0].apart.decode([message], lambda _key: routes, failed, error_column=ERRORS)
         return found
 
-    def _failed_by_sign(self, key: int, errors: list[DecodeError], message: bytes) -> Routes | SerdesError:
-        before = self._signed[key]
-        latest = before[1]
-        if latest is not None:
+    def _explained(self, error: SerdesError, message: bytes) -> SerdesError:
+        """The error, with a hint at the format that a message without a header looks like."""
+        return with_hint(error, message, None, confluent=self._policy.signs.prefix)
+
+    def _news_by_sign(self, key: int) -> Routes | None:
+        """Other ways to read messages with a sign: by an id that was not asked for, or a newer schema of the topic."""
+        before = self._ways[key]
+        if any(way.attempt.fresh and way.reads is not None for way in before[1:]):
             self._policy.binding.doubt(self._topic)
-        news = self._by_sign(key, anyway=True)
-        if self._signed[key] != before:
-            return news
-        why_not = self._why_not.get(key)
-        reasons: list[SerdesError] = [*([] if why_not is None else [why_not]), *errors]
-        if latest is None and key in self._unreadable:
-            latest = self._unreadable[key][0]
-            reasons += self._own_errors(key, message)
-        if not self._policy.signs.headerless:
-            return self._explained(reasons[0].at(topic=self._topic), message)
-        if latest is None:
-            reasons.append(self._why_not[_call_path.LATEST])
-        as_confluent, as_bare = reasons
-        if latest is not None:
-            as_bare.at(version=latest.version)
-        hint = look_of(message, confluent=True)
-        return no_framing(self._topic, self._policy.signs.schema_of(key), as_confluent, as_bare, hint)
+        routes = self._look_up(key, anyway=True)
+        same = [way.reads for way in before] == [way.reads for way in self._ways[key]]
+        return None if same else routes
+
+    def _refused_by_sign(self, key: int, errors: list[DecodeError], message: bytes) -> SerdesError:
+        failed = self._failures(key, errors, message)
+        error = failed[0].error
+        if len(failed) > 1 or error is None:
+            return self._policy.refused(self._topic, failed, message)
+        return self._explained(error.at(topic=self._topic), message)
 
     @property
     def reusable(self) -> bool:
         """Whether the reader can read another batch: all messages so far had versions of the topic, or no header."""
-        only_here = self._signed or self._unreadable or self._missing or self._why_not
+        only_here = self._missing or self._why_not or min(self._ways, default=0) < _call_path.UNFRAMED
         return self._target is None and self.wanted.check is None and not only_here
 
     @property
     def asks_latest(self) -> bool:
         """Whether messages without a header were read by the topic's latest schema."""
-        return _call_path.LATEST in self._known
+        return _call_path.LATEST in self._ways
 
     def has_read(self, known: SchemaVersion, counts: dict[tuple[int, int], int]) -> bool:
-        """Whether a message was read by ``known``."""
-        return any(way >= 0 and self._read_by(key, way) is known for key, way in counts)
-
-    def _read_by(self, key: int, way: int) -> SchemaVersion | None:
-        if is_sign(key):
-            return self._signed[key][1] if way > 0 else None
-        return self._fell_back.get(key) or self._known.get(key)
+        """Whether a message was read by ``known``, and not by a sign."""
+        read = [self._ways[key][way] for key, way in counts if way >= 0]
+        return any(way.known is known and not is_sign(way.attempt.key) for way in read)
 
     def counted(self, counts: dict[tuple[int, int], int]) -> tuple[dict[int, int], int, int, int]:
         """The counts (messages by key, fallbacks, ambiguous messages, messages that could not be read).
@@ -291,5 +292,7 @@ class BatchReader:
             errors += rows if way < 0 else 0
             if way > 0 and key >= 0:
                 fallbacks += rows
-                self._policy.warn(self._topic, key, UNKNOWN, self._fell_back[key].version, self._attempts[way - 1])
+                by_latest = self._ways[key][way]
+                assert by_latest.known is not None
+                self._policy.warn(self._topic, key, UNKNOWN, by_latest.known.version, by_latest.attempt)
         return messages, fallbacks, ambiguous, errors

@@ -101,15 +101,12 @@ def _keep(policy: ReadPolicy, key: tuple[str, Dialect, bool], state: TopicState,
 
     The reader is not kept if no version is known: the topic may turn out to be of another type than AVRO.
     """
-    if reader.reusable and state.newest is not None:
-        policy.readers.keep(key, state, _until(policy, state, reader), reader)
-
-
-def _until(policy: ReadPolicy, state: TopicState, reader: BatchReader) -> float:
-    """When the topic's latest schema has to be asked for again, on the monotonic clock; infinity if it is not used."""
+    if not reader.reusable or state.newest is None:
+        return
+    until = -math.inf if state.latest is None else state.latest.until  # then it has to be asked for again
     if policy.reading is not None and not reader.asks_latest:
-        return math.inf
-    return -math.inf if state.latest is None else state.latest.until
+        until = math.inf
+    policy.readers.keep(key, state, until, reader)
 
 
 def _read_first(
@@ -209,6 +206,8 @@ def _read(given: BatchMessages, columns: AnyColumns, target: Target | None = Non
 
 def _decoded(given: BatchMessages, columns: AnyColumns, reader: BatchReader | PairReader | OneTypeReader) -> _Read:
     signs, framed = given.wanted.policy.signs, not isinstance(reader, OneTypeReader)
+    of_client = given.message_keys is None and isinstance(reader, PairReader)
+    keys = given.client_keys if of_client else given.message_keys
     batch, counts = columns.decode(
         given.data,
         reader.find,
@@ -217,13 +216,9 @@ def _decoded(given: BatchMessages, columns: AnyColumns, reader: BatchReader | Pa
         framed=framed,
         signs=signs if framed and signs.in_use else None,
         keys=given.keys,
-        message_keys=_message_keys(given, reader),
+        message_keys=keys,
     )
     return _Read(batch, reader, counts)
-
-
-def _message_keys(given: BatchMessages, reader: object) -> Any:
-    return given.client_keys if given.message_keys is None and isinstance(reader, PairReader) else given.message_keys
 
 
 def _read_as_seen(given: BatchMessages, seen: Seen) -> tuple[_Read, Target]:

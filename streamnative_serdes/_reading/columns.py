@@ -8,7 +8,6 @@ from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
 from streamnative_serdes._config import schema_limits
 from streamnative_serdes._formats.parts import Parts, info_of
-from streamnative_serdes._lifecycle import refuse_no_topic
 from streamnative_serdes._schema import Record, Schema
 from streamnative_serdes._topics.schema_version import Halves, SchemaVersion, parts_of
 from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError
@@ -112,7 +111,7 @@ def name_checked(policy: ReadPolicy, topic: str) -> None:
     Raises:
         DecodeError: the name is not text, or not the name of a topic.
     """
-    refuse_no_topic(policy.binding, topic, DecodeError)
+    policy.binding.checked(topic, DecodeError)
     policy.topics.add(topic)
 
 

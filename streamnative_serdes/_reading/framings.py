@@ -88,11 +88,6 @@ class ConfluentFramings:
         return int.from_bytes(value[1:]) if value[:1] == _ID else value[1:]
 
 
-def is_sign(key: int) -> bool:
-    """Whether ``key`` stands for a schema of the second registry."""
-    return key < _call_path.UNFRAMED
-
-
 def schema_id_header(headers: Any, header: str = HEADER) -> bytes | None:
     """The value of the first header that names a schema; None if no header does.
 

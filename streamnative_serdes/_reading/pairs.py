@@ -9,15 +9,16 @@ from typing import Any
 from streamnative_serdes import _call_path
 from streamnative_serdes._config import WRITER, CodecArguments, schema_limits
 from streamnative_serdes._schema import parse_given
-from streamnative_serdes._topics.binding import Binding
-from streamnative_serdes._topics.schema_version import Compiled, SchemaVersion
+from streamnative_serdes._topics.binding import Binding, Topic
+from streamnative_serdes._topics.schema_version import Compiled, Halves, SchemaVersion
+from streamnative_serdes._topics.topic_state import TopicState
 from streamnative_serdes.errors import ConfigError, SchemaError
 from streamnative_serdes.key_value import INLINE, KeyValue, KeyValueSchema, TypedSchema
 from streamnative_serdes.models import Reading, reading_of
 from streamnative_serdes.schema_registry import SchemaInfo
 
 # As ReaderSchemaPolicy.reader.
-ReaderOf = Callable[[str, int | None], tuple[SchemaVersion | None, float]]
+ReaderOf = Callable[[Topic, int | None], tuple[SchemaVersion | None, float]]
 
 
 class PairReading:
@@ -43,6 +44,7 @@ class PairReading:
     ) -> None:
         self._conf, self._binding, self._reader, self.is_key = conf, binding, reader, is_key
         self._given = schema
+        self.alone = schema is not None  # messages without a version are read by it first, as by Pulsar's Java client
         own = "key" if is_key else "value"
         self._readings: dict[str, Reading | None] = {"key": None, "value": None, own: reading}
         if schema is not None:
@@ -84,29 +86,24 @@ class PairReading:
             SchemaInfo(latest.version, given.type, shape.text, properties=half.info.properties), latest.topic
         )
 
-    @property
-    def alone(self) -> bool:
-        """Whether messages without a version are read by the given schemas first, as by Pulsar's Java client."""
-        return self._given is not None
-
     def refuse_no_pair(self, known: SchemaVersion) -> None:
-        """Refuse messages of another type than KEY_VALUE if schemas of both halves were given.
-
-        Raises:
-            SchemaError: schemas of both halves were given.
-        """
-        if self._given is not None:
-            raise SchemaError(
-                f"expected a schema of type KEY_VALUE, got type {known.type}", topic=known.topic, version=known.version
-            )
+        """Raise SchemaError: the messages are of another type, but schemas of both halves were given."""
+        _halves_of(known)
 
     def bound(
-        self, topic: str, key: int, known: SchemaVersion, lifetime: float, options: CodecArguments, *, alone: bool
+        self,
+        state: TopicState,
+        key: int,
+        known: SchemaVersion,
+        lifetime: float,
+        options: CodecArguments,
+        *,
+        alone: bool,
     ) -> _call_path.Bound:
         """The bound reader of messages that were written by ``known``.
 
         Args:
-            topic: the topic of the messages.
+            state: the topic of the messages.
             key: a key of the call path.
             known: a schema of type KEY_VALUE.
             lifetime: the longest lifetime of the result, in seconds.
@@ -117,7 +114,7 @@ class PairReading:
             ConfigError: keys are to be read, but they are part of the values.
             SchemaError: a given schema cannot read the written data, or messages of a type cannot be read.
         """
-        halves = known.halves
+        halves, topic = known.halves, state.topic.given
         assert halves is not None
         if self._given is not None and self._given.encoding != halves.encoding:
             raise SchemaError(
@@ -129,19 +126,19 @@ class PairReading:
         if self.is_key and inline:
             raise inline_keys(topic)
         if self.is_key:
-            half, holds = self._half(topic, known, "key", options, alone=alone)
+            half, holds = self._half(state, known, "key", options, alone=alone)
             lifetime = min(lifetime, holds)
             if half.codec is not None:
                 return _call_path.Bound(topic, key, known.version, None, half.codec, lifetime)
             pair = _call_path.Pair(None, half, KeyValue)
             return _call_path.Bound(topic, key, known.version, None, None, lifetime, pair)
-        value, holds = self._half(topic, known, "value", options, alone=alone)
-        of_key, key_holds = self._half(topic, known, "key", options, alone=alone) if inline else (None, math.inf)
+        value, holds = self._half(state, known, "value", options, alone=alone)
+        of_key, key_holds = self._half(state, known, "key", options, alone=alone) if inline else (None, math.inf)
         pair = _call_path.Pair(of_key, value, KeyValue)
         return _call_path.Bound(topic, key, known.version, None, None, min(lifetime, holds, key_holds), pair)
 
     def _half(
-        self, topic: str, known: SchemaVersion, name: str, options: CodecArguments, *, alone: bool
+        self, state: TopicState, known: SchemaVersion, name: str, options: CodecArguments, *, alone: bool
     ) -> tuple[_call_path.Half, float]:
         """The reader of one half, and its lifetime in seconds."""
         half, reading = _half_of(known, name), self._readings[name]
@@ -153,9 +150,9 @@ class PairReading:
         if reading is not None:
             target = reading.of(half.schema)
             reader, shapes = target.schema, target.shapes
-            self._binding.require(topic, reader)
+            self._binding.require(state, reader)
         else:
-            version, lifetime = self._reader(topic, known.version)
+            version, lifetime = self._reader(state, known.version)
             reader = None if version is None else _half_of(version, name).schema
         try:
             if alone and reader is not None:
@@ -164,7 +161,7 @@ class PairReading:
         except SchemaError as error:
             if reader is not None and self._conf["reader.schema.incompatible"] == WRITER:
                 return _call_path.Half(half.compiled.codec(options)), lifetime
-            raise error.at(topic=topic, version=known.version) from None
+            raise error.at(topic=state.topic.given, version=known.version) from None
 
     def _refuse_other_type(self, half: SchemaVersion, name: str, reading: Reading | None) -> None:
         given = None if self._given is None else getattr(self._given, name).type
@@ -188,9 +185,14 @@ def inline_keys(topic: str) -> ConfigError:
 
 
 def _half_of(known: SchemaVersion, name: str) -> SchemaVersion:
+    halves = _halves_of(known)
+    return halves.key if name == "key" else halves.value
+
+
+def _halves_of(known: SchemaVersion) -> Halves:
     """Raises: SchemaError: the schema is not of type KEY_VALUE."""
     if known.halves is None:
         raise SchemaError(
             f"expected a schema of type KEY_VALUE, got type {known.type}", topic=known.topic, version=known.version
         )
-    return known.halves.key if name == "key" else known.halves.value
+    return known.halves

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
 from streamnative_serdes._config import schema_limits
-from streamnative_serdes._lifecycle import ConstructorArguments, key_schema, refuse_keys, refuse_no_topic
 from streamnative_serdes._log import logger
-from streamnative_serdes._topics.binding import Binding
+from streamnative_serdes._topics.binding import Binding, Topic
 from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
 from streamnative_serdes._topics.schema_version import SchemaVersion
-from streamnative_serdes._topics.topic_state import KeptWhileUnchanged
+from streamnative_serdes._topics.topic_state import KeptWhileUnchanged, TopicState
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, DecodeError, SchemaError, SchemaNotFoundError, SerdesError
-from streamnative_serdes.key_value import KeyValue, KeyValueSchema
+from streamnative_serdes.key_value import KeyValue, KeyValueSchema, refuse_keys
 from streamnative_serdes.models import Reading, reading_of
 from streamnative_serdes.serialization import MessageField, SerializationContext
 
@@ -26,14 +25,15 @@ from .attempts import (
     UNKNOWN,
     UNREADABLE,
     Attempt,
+    Failure,
+    attempts_of,
     by_key,
-    headerless,
+    is_sign,
     no_framing,
     schema_name,
     unreadable,
-    without_version,
 )
-from .framings import ConfluentFramings, UnknownIds, is_sign
+from .framings import ConfluentFramings, UnknownIds
 from .guess_format import look_of, with_hint
 from .pairs import PairReading
 from .reader_schema import ReaderSchemaPolicy
@@ -64,7 +64,7 @@ class ReadPolicy:
         SchemaError: the schema is not valid.
     """
 
-    def __init__(self, conf: dict[str, Any], given: ConstructorArguments) -> None:
+    def __init__(self, conf: dict[str, Any], given: _call_path.ConstructorArguments) -> None:
         if conf["value.type"] is not None and given.convert is not None:
             raise ConfigError("cannot use both value.type and from_dict")
         self.conf, self.binding, self.is_key = conf, Binding.shared(conf), given.is_key
@@ -73,7 +73,7 @@ class ReadPolicy:
         self.reading = _reading(conf, given.schema if both is None else None)
         self.falls_back: bool = conf["fallback.to.latest"]
         self.signs = ConfluentFramings(conf, is_key=given.is_key)
-        keys = key_schema(conf)
+        keys = config.key_schema(conf)
         # In topics that are not of type KEY_VALUE: what reads bare keys, and whether such keys are read beside values.
         self._bare_keys = None if keys is None or not given.is_key else SchemaVersion.without_version(keys)
         self._keys_beside = keys is not None and not given.is_key
@@ -86,9 +86,7 @@ class ReadPolicy:
         self._unknown_ids = UnknownIds(conf["cache.missing.ttl.sec"])
         self.topics: set[str] = set()  # that are read in batches, or were asked for ahead of their first message
         self.columns: dict[tuple[object, Dialect, bool], Columns | TypedColumns] = {}  # that batches are read into
-        self.readers: KeptWhileUnchanged[Any] = KeptWhileUnchanged(
-            conf["cache.capacity"]
-        )  # of batches; by topic and columns
+        self.readers: KeptWhileUnchanged[Any] = KeptWhileUnchanged(conf["cache.capacity"])  # by topic and columns
         self._options = config.codec_arguments(conf)
         self._of_whole = config.codec_arguments({**conf, "ignore.trailing.bytes": False})
         self._warned: set[tuple[str, int]] = set()
@@ -102,34 +100,34 @@ class ReadPolicy:
 
         Messages of KEY_VALUE topics get a pair in place of the codec: the pair reads a value, or both halves.
         """
-        refuse_no_topic(self.binding, topic, DecodeError)
-        self.binding.attach(serdes)
+        state = self.binding.enter(serdes, topic, DecodeError)
         for_key = self.is_key or (ctx is not None and ctx.field == MessageField.KEY)
         try:
-            return self.evolution.admitted(self.bound(topic, key, for_key=for_key))
+            return self.evolution.admitted(self.bound(state, key, for_key=for_key))
         except ITS_OWN_FAULT:
             if key >= 0:
                 raise
             # recover() has the message: it may show a sign of another framing, or look like something.
             return self.evolution.withholding(topic, key, _FAILED_FOR_KEY if for_key else _FAILED)
 
-    def bound(self, topic: str, key: int, *, for_key: bool = False) -> _call_path.Bound:
+    def bound(self, state: TopicState, key: int, *, for_key: bool = False) -> _call_path.Bound:
         """As :meth:`bind`, regardless of the versions that this deserializer has seen."""
         if is_sign(key):
-            return self._bind_sign(topic, key)
-        known, lifetime = self.known(topic, key)
+            return self._bind_sign(state, key)
+        topic = state.topic.given
+        known, lifetime = self.known(state, key)
         if known is None:
             version = key if key >= 0 else _call_path.without_header(key)
-            return _call_path.Bound(topic, key, version, None, None, self.binding.missing_seconds(topic, version))
+            return _call_path.Bound(topic, key, version, None, None, self.binding.missing_seconds(state, version))
         if known.halves is not None:
             alone = key == _call_path.LATEST and self.pairs.alone
-            options = self.codec_options(key)
-            return self.pairs.bound(topic, key, known, lifetime, options, alone=alone)
-        self.pairs.refuse_no_pair(known)
+            return self.pairs.bound(state, key, known, lifetime, self.codec_options(key), alone=alone)
+        if self.pairs.alone:
+            self.pairs.refuse_no_pair(known)
         if for_key and known is not self._bare_keys:
             refuse_keys(topic, known.type)
-        codec, holds = self._codec(topic, key, known)
-        return self.bound_to(topic, key, known.version, codec, min(lifetime, holds))
+        codec, holds = self._codec(state, key, known)
+        return self.bound_to(topic, key, known.info.version, codec, min(lifetime, holds))
 
     def codec_options(self, key: int) -> config.CodecArguments:
         """The options of the codec for messages under ``key``; messages without a header are read as a whole."""
@@ -148,18 +146,18 @@ class ReadPolicy:
         pair = _call_path.Pair(None, _call_path.Half(codec), KeyValue)
         return _call_path.Bound(topic, key, version, None, None, lifetime, pair)
 
-    def _bind_sign(self, topic: str, key: int) -> _call_path.Bound:
+    def _bind_sign(self, state: TopicState, key: int) -> _call_path.Bound:
         """The bound reader of messages with a sign of Confluent's; no codec if they are read without a header."""
         try:
-            known, lifetime = self.by_sign(topic, key)
-            codec, holds = (None, lifetime) if known is None else self._codec(topic, key, known)
+            known, lifetime = self.by_sign(state.topic.given, key)
+            codec, holds = (None, lifetime) if known is None else self._codec(state, key, known)
         except SchemaError:
             if not self.signs.headerless:
                 raise
             codec, lifetime, holds = None, self.conf["cache.missing.ttl.sec"], math.inf
-        return self.bound_to(topic, key, 0, codec, min(lifetime, holds))
+        return self.bound_to(state.topic.given, key, 0, codec, min(lifetime, holds))
 
-    def known(self, topic: str, key: int, there: frozenset[int] | None = None) -> tuple[SchemaVersion | None, float]:
+    def known(self, topic: Topic, key: int, there: frozenset[int] | None = None) -> tuple[SchemaVersion | None, float]:
         """The schema that wrote messages under ``key``, and for how many seconds the answer holds.
 
         The schema is None if the registry has no such version or id, and another schema may be tried in its place.
@@ -176,9 +174,9 @@ class ReadPolicy:
             SchemaRegistryError: the registry cannot be asked.
         """
         if is_sign(key):
-            return self.by_sign(topic, key)
+            return self.by_sign(str(topic), key)
         if key == _call_path.UNFRAMED:
-            raise self._unframed(topic)
+            raise self._unframed(str(topic))
         if self._bare_keys is not None and not self.has_pairs(topic):
             return self._bare_keys, math.inf
         if key == _call_path.LATEST:
@@ -186,7 +184,7 @@ class ReadPolicy:
                 what, hint = "the message has no schema version header", "fallback.to.latest=true would read it"
                 if self.is_key:
                     what, hint = "keys have no schema version", f"{hint}, and so would a KeyValueSchema"
-                raise DecodeError(what, topic=topic, hint=hint)
+                raise DecodeError(what, topic=str(topic), hint=hint)
             return self.binding.latest(topic)
         try:
             return self.binding.version(topic, key if key >= 0 else _call_path.without_header(key), there), math.inf
@@ -224,15 +222,15 @@ class ReadPolicy:
                 raise self.unknown(topic, key) from None
             return None, self.confluent.missing_seconds(which)
 
-    def _codec(self, topic: str, key: int, known: SchemaVersion) -> tuple[Codec, float]:
+    def _codec(self, state: TopicState, key: int, known: SchemaVersion) -> tuple[Codec, float]:
         """The codec for messages under ``key``, with the reader's schema if any, and its lifetime in seconds."""
         target = None if self.reading is None else self.reading.of(known.schema)
         reader, shapes = (None, None) if target is None else (target.schema, target.shapes)
         if reader is not None and reader.fault is not None and not reader.same_as(known.schema):
-            self.binding.require(topic, reader)  # known may be of the second registry
+            self.binding.require(state, reader)  # known may be of the second registry
         lifetime = math.inf
         if target is None and not self.is_key:  # whose schema is not one of the topic's versions
-            version, lifetime = self.evolution.reader(topic, None if is_sign(key) else known.version)
+            version, lifetime = self.evolution.reader(state, None if is_sign(key) else known.version)
             reader, shapes = (None, None) if version is None else (version.schema, {})
         options = self.codec_options(key)
         try:
@@ -240,15 +238,16 @@ class ReadPolicy:
         except SchemaError as error:
             if reader is not None and self.evolution.lenient:
                 return known.compiled.codec(options), lifetime
-            error.at(topic=topic, version=known.version)
+            error.at(topic=state.topic.given, version=known.version)
             raise
 
     def competing(self, topic: str, key: int) -> _call_path.Bound:
         """A second reader, for messages that another reader has read; without a codec if its schema is unknown now."""
         lifetime: float = self.conf["cache.missing.ttl.sec"]
         try:
-            known, holds = self.known(topic, key)
-            codec = None if known is None else self._codec(topic, key, known)[0]
+            state = self.binding.use(topic)
+            known, holds = self.known(state, key)
+            codec = None if known is None else self._codec(state, key, known)[0]
         except SerdesError:  # the message has been read, so nothing about another schema can be its error
             codec, holds = None, lifetime
         return _call_path.Bound(topic, key, 0, None, codec, min(holds, lifetime) if codec is None else holds)
@@ -260,7 +259,6 @@ class ReadPolicy:
         serdes: _call_path.Deserializer,
         bound: _call_path.Bound,
         data: Any,
-        in_header: int | None,
         caller: int | None,
         sign: int | None,
         error: DecodeError | None,
@@ -271,212 +269,173 @@ class ReadPolicy:
             serdes: the deserializer that reads the message.
             bound: the reader that was tried; without a codec, if the registry does not know the version.
             data: the whole message.
-            in_header: the version in the message's header, if the message has a header.
             caller: the version that the caller of ``deserialize`` gave, if any.
             sign: the key of the sign of Confluent's framing that the message shows, or None.
             error: the error of ``bound``; None if the version is unknown.
         """
+        topic, key = bound.topic, bound.key
+        why: SerdesError | None = None
         if error is None and self.evolution.withheld(bound):
             try:
-                bound = self.bound(bound.topic, bound.key, for_key=bound.version == _FAILED_FOR_KEY)
-                return self._read(serdes, bound, data, by_key(bound.key).offset)
-            except DecodeError as fault:
-                error = None if bound.missing else fault
-            except (SchemaError, SchemaNotFoundError):
-                if in_header is not None:
+                for_key = bound.version == _FAILED_FOR_KEY
+                bound = self.bound(self.binding.use(topic), key, for_key=for_key)
+                return self._read(serdes, bound, data, by_key(key))
+            except ITS_OWN_FAULT as fault:
+                if key >= 0 and not isinstance(fault, DecodeError):
                     raise
-        if in_header is None:
-            return self._read_unmarked(serdes, bound, data, caller, sign, error)
+                why, error = fault, fault if isinstance(fault, DecodeError) and not bound.missing else None
+        attempts = attempts_of(key, caller, sign, known=error is not None, whole=self.signs.headerless)
+        if error is None and why is None and (key < 0 or len(attempts) == 1):
+            text = "the registry does not have this schema version"
+            why = SchemaNotFoundError(text, topic=topic, version=bound.version)
+        if len(attempts) > 1:
+            first = Failure(attempts[0], bound.version, error if key >= 0 else error or why, bound)
+            return self._read_otherwise(serdes, data, attempts, first)
         if error is None:
-            return self._read_without_version(serdes, bound.topic, data, in_header, caller, UNKNOWN, [])
-        if caller is not None and self.signs.headerless:
-            # The header may be Avro that looks like one.
-            failed = [(by_key(bound.key), error)]
-            return self._read_without_version(serdes, bound.topic, data, in_header, caller, UNREADABLE, failed)
-        return self._retry_with_fresh_schema(serdes, bound, data, in_header, error)
+            assert why is not None
+            raise self.explained(why, bound, data)
+        return self._read_afresh(serdes, bound, data, error)
 
-    def _read(self, serdes: _call_path.Deserializer, bound: _call_path.Bound, data: Any, offset: int) -> Any:
+    def _read(self, serdes: _call_path.Deserializer, bound: _call_path.Bound, data: Any, attempt: Attempt) -> Any:
         """The datum, read by ``bound``, whose version counts as seen from then on."""
-        datum = _call_path.read_by(bound, data, offset)
+        datum = _call_path.read_by(bound, data, attempt.offset)
         self.evolution.note(serdes, bound)
         return datum
 
     def _look_up(self, serdes: _call_path.Deserializer, topic: str, key: int) -> _call_path.Bound:
-        """The bound reader of messages under ``key``, even if no message of its version has been read so far."""
-        bound = _call_path.look_up(serdes, topic, key)
-        return self.bound(topic, key) if self.evolution.withheld(bound) else bound
+        """The bound reader of messages under ``key``, even if nothing of its version was read so far.
 
-    def _read_unmarked(
-        self,
-        serdes: _call_path.Deserializer,
-        bound: _call_path.Bound,
-        data: Any,
-        caller: int | None,
-        sign: int | None,
-        error: DecodeError | None,
-    ) -> Any:
-        """The datum of a message without our header, by its other framing, if any, or by newly fetched schemas."""
-        if sign is None or not self.signs.headerless:
-            if error is None:
-                raise self.explained(self._why_not(bound), bound, data, None)
-            return self._read_by_latest_pair(serdes, bound, data, error)
-        other = headerless(caller) if is_sign(bound.key) else sign
-        try:
-            datum = self._read_otherwise(serdes, bound, data, other, error)
-        except ITS_OWN_FAULT as second:
-            first = error or self._why_not(bound)
-            if error is not None and not is_sign(bound.key):
-                error.at(version=bound.version)
-            as_confluent, as_bare = (first, second) if is_sign(bound.key) else (second, first)
-            hint = look_of(memoryview(data).tobytes(), confluent=True)
-            raise no_framing(bound.topic, self.signs.schema_of(sign), as_confluent, as_bare, hint) from None
-        _call_path.count_instead(serdes, bound.key, other)
-        return datum
-
-    def _read_by_latest_pair(
-        self, serdes: _call_path.Deserializer, bound: _call_path.Bound, data: Any, error: DecodeError
-    ) -> Any:
-        """The datum of a message without a header that ``bound`` cannot read: by the latest pair or newer schemas.
-
-        A given pair of schemas that cannot read the message alone may read it as data of the topic's latest pair.
+        Raises:
+            SerdesError: as for :meth:`known`; or the second registry does not have the schema of a sign.
         """
-        if self.pairs.alone and self.falls_back and bound.key == _call_path.LATEST:
-            known, _ = self.known(bound.topic, bound.key)
-            assert known is not None
-            latest = self.pairs.bound(bound.topic, bound.key, known, 0.0, self._of_whole, alone=False)
-            try:
-                return _call_path.read_by(latest, data, 0)
-            except DecodeError:
-                pass  # the first error says why the given schemas do not read it
-        return self._retry_with_fresh_schema(serdes, bound, data, None, error)
+        reader, cache = _call_path.at_hand(serdes, topic, key)
+        if reader is None:
+            state = self.binding.use(topic)
+            reader = self.bound(state, key, for_key=self.is_key)
+            if not self.evolution.awaits(reader):
+                _call_path.keep(serdes, cache, reader)
+        return self._asked_for(reader) if reader.missing and is_sign(key) else reader
+
+    def _asked_for(self, bound: _call_path.Bound) -> _call_path.Bound:
+        """The reader of messages with a sign, whose id is asked for now, even if too many ids of its topic are unknown.
+
+        Raises:
+            SchemaError, SchemaNotFoundError: no message can be read by the schema of the sign.
+        """
+        topic, key = bound.topic, bound.key
+        known, _ = self.by_sign(topic, key, anyway=True)
+        if known is None:
+            raise self.unknown(topic, key)
+        return self.bound_to(topic, key, 0, self._codec(self.binding.use(topic), key, known)[0])
 
     def _read_otherwise(
-        self, serdes: _call_path.Deserializer, bound: _call_path.Bound, data: Any, key: int, error: DecodeError | None
+        self, serdes: _call_path.Deserializer, data: Any, attempts: Sequence[Attempt], first: Failure
     ) -> Any:
-        """The datum of a message that ``bound`` did not read, by the reader of ``key``."""
-        other = self._look_up(serdes, bound.topic, key)
-        if other.missing:
-            late = self._late(other)
-            if late is None:
-                raise self._why_not(other)
-            other = late
-        try:
-            return self._read(serdes, other, data, by_key(key).offset)
-        except DecodeError as second:
-            if is_sign(key):
-                if error is None:  # there is no schema without a header
+        """The datum of a message that the first of several attempts did not read."""
+        assert first.reader is not None
+        topic, key, failed = first.reader.topic, first.attempt.key, [first]
+        for attempt in attempts[1:]:
+            reader = None
+            try:
+                reader = self._look_up(serdes, topic, attempt.key)
+                datum = self._read(serdes, reader, data, attempt)
+            except SerdesError as fault:
+                if key >= 0 and (reader is None or (reader.missing and first.error is not None)):
+                    raise ((None if reader is None else first.error) or fault).at(topic=topic, version=key) from None
+                if not isinstance(fault, ITS_OWN_FAULT):
                     raise
-                return self._retry_with_fresh_schema(serdes, bound, data, None, error)
-            late = self._late(bound)
-            if late is None:
-                return self._read_by_latest_pair(serdes, other, data, second)
-        return _call_path.read_by(late, data, by_key(bound.key).offset)
+                failed.append(Failure(attempt, -1 if reader is None else reader.version, fault, reader))
+                continue
+            if key < 0:
+                _call_path.count_instead(serdes, key, attempt.key)
+            else:
+                _call_path.count_fallback(serdes)
+                self.warn(topic, key, UNKNOWN if first.error is None else UNREADABLE, reader.version, attempt)
+            return datum
+        if key < 0:
+            return self._read_by_news(serdes, topic, data, failed)
+        raise self.refused(topic, failed, data)
 
-    def _late(self, bound: _call_path.Bound) -> _call_path.Bound | None:
-        """Look up an id that was not looked up before, since too many ids of its topic are unknown."""
-        if not bound.missing or not is_sign(bound.key):
-            return None
-        try:
-            known, _ = self.by_sign(bound.topic, bound.key, anyway=True)
-            codec = None if known is None else self._codec(bound.topic, bound.key, known)[0]
-        except SchemaError:
-            return None
-        return None if codec is None else self.bound_to(bound.topic, bound.key, 0, codec)
+    def _read_by_news(self, serdes: _call_path.Deserializer, topic: str, data: Any, failed: list[Failure]) -> Any:
+        """The datum of a message with a sign, by what the registries have now: an unknown id, or a newer schema."""
+        for place, (attempt, version, error, reader) in enumerate(failed):
+            try:
+                if reader is not None and reader.missing and is_sign(attempt.key):
+                    datum = self._read(serdes, self._asked_for(reader), data, attempt)
+                elif attempt.fresh and isinstance(error, DecodeError) and reader is not None and not reader.missing:
+                    datum = self._read_afresh(serdes, reader, data, error)
+                else:
+                    continue
+            except ITS_OWN_FAULT as fault:
+                failed[place] = Failure(attempt, version, fault)
+            else:
+                _call_path.count_instead(serdes, failed[0].attempt.key, attempt.key)
+                return datum
+        raise self.refused(topic, failed, data)
+
+    def refused(self, topic: str, failed: Sequence[Failure], data: Any) -> DecodeError:
+        """The error of a message that none of several attempts has read."""
+        if failed[0].attempt.key >= 0:
+            return unreadable(topic, failed)
+        sign = min(one.attempt.key for one in failed)
+        hint = look_of(memoryview(data).tobytes(), confluent=True)
+        return no_framing(topic, self.signs.schema_of(sign), failed, hint)
 
     def unknown(self, topic: str, key: int) -> SchemaNotFoundError:
         """The error of a message whose sign names a schema that the second registry does not have."""
         which = schema_name(self.signs.schema_of(key))
         return SchemaNotFoundError(f"the second registry does not have {which}", topic=topic, status=404)
 
-    def _why_not(self, bound: _call_path.Bound) -> SerdesError:
-        """The error that says why there is no codec for a message."""
-        if not is_sign(bound.key):
-            try:
-                self.bound(bound.topic, bound.key, for_key=bound.version == _FAILED_FOR_KEY)
-            except ITS_OWN_FAULT as error:
-                return error
-            return SchemaNotFoundError(
-                "the registry does not have this schema version", topic=bound.topic, version=bound.version
-            )
-        try:
-            known, _ = self.by_sign(bound.topic, bound.key)
-            if known is not None:
-                self._codec(bound.topic, bound.key, known)
-        except SchemaError as error:
-            return error
-        return self.unknown(bound.topic, bound.key)
-
-    def _read_without_version(
-        self,
-        serdes: _call_path.Deserializer,
-        topic: str,
-        data: Any,
-        in_header: int,
-        caller: int | None,
-        why: str,
-        failed: list[tuple[Attempt, DecodeError]],
+    def _read_afresh(
+        self, serdes: _call_path.Deserializer, bound: _call_path.Bound, data: Any, error: DecodeError
     ) -> Any:
-        attempts = without_version(caller, whole=self.signs.headerless)
-        if not attempts:  # the caller's version is for messages without a header, which are not read
-            raise SchemaNotFoundError("the registry does not have this schema version", topic=topic, version=in_header)
-        try:
-            bound = self._look_up(serdes, topic, attempts[0].key)
-        except SerdesError as error:
-            error.at(topic=topic, version=in_header)
-            raise
-        if bound.missing and failed:  # the caller's version is unknown
-            raise failed[0][1].at(topic=topic, version=in_header)
-        for attempt in attempts:
-            try:
-                datum = self._read(serdes, bound, data, attempt.offset)
-            except DecodeError as error:
-                failed.append((attempt, error))
-                continue
-            _call_path.count_fallback(serdes)
-            self.warn(topic, in_header, why, bound.version, attempt)
-            return datum
-        raise unreadable(topic, in_header, why, bound.version, failed)
+        """The datum of a message that ``bound`` cannot read, by what the registry has now.
 
-    def _retry_with_fresh_schema(
-        self,
-        serdes: _call_path.Deserializer,
-        bound: _call_path.Bound,
-        data: Any,
-        in_header: int | None,
-        error: DecodeError,
-    ) -> Any:
-        """The datum by newly fetched schemas: the topic may have been recreated, or have a new latest schema."""
-        self.binding.doubt(bound.topic)
+        The topic may have been recreated, or have a new latest schema. And a given pair of schemas that cannot read the
+        message alone may read it as data of the topic's latest pair.
+        """
+        topic, key, attempt = bound.topic, bound.key, by_key(bound.key)
+        if self.pairs.alone and self.falls_back and key == _call_path.LATEST:
+            state = self.binding.use(topic)
+            known, _ = self.known(state, key)
+            assert known is not None
+            latest = self.pairs.bound(state, key, known, 0.0, self._of_whole, alone=False)
+            try:
+                return _call_path.read_by(latest, data, 0)
+            except DecodeError:
+                pass  # the first error says why the given schemas do not read it
+        self.binding.doubt(topic)
         # What is known now counts, whichever thread has found it out: another may have looked a moment ago.
-        news = self.bound(bound.topic, bound.key, for_key=self.is_key)
+        news = self.bound(self.binding.use(topic), key, for_key=self.is_key)
         if not news.missing and (news.version, news.by) != (bound.version, bound.by):
             serdes.rebind()
             try:
-                return self._read(serdes, news, data, by_key(bound.key).offset)
+                return self._read(serdes, news, data, attempt)
             except DecodeError as still:
                 error, bound = still, news
         if self.evolution.lenient and (written := self._as_written(bound, data)) is not NOTHING:
             return written
-        where = {} if is_sign(bound.key) else {"version": bound.version}
-        raise self.explained(error.at(topic=bound.topic, **where), bound, data, in_header)
+        where = {} if is_sign(key) else {"version": bound.version}
+        raise self.explained(error.at(topic=topic, **where), bound, data)
 
-    def explained(self, error: SerdesError, bound: _call_path.Bound, data: Any, in_header: int | None) -> SerdesError:
+    def explained(self, error: SerdesError, bound: _call_path.Bound, data: Any) -> SerdesError:
         """The error of a message that ``bound`` did not read, with a hint at the format that the bytes look like."""
         if bound.pair is not None and bound.pair.key is not None:  # it begins with a length, and looks like anything
             return error
         no_prefix = self.signs.prefix or (bound.pair is not None and not self._keys_beside)
-        return with_hint(error, data, in_header, confluent=no_prefix)
+        return with_hint(error, data, bound.key if bound.key >= 0 else None, confluent=no_prefix)
 
     def _as_written(self, bound: _call_path.Bound, data: Any) -> Any:
         """The datum as it was written, if only the conversion to the reader's schema has failed; otherwise NOTHING."""
         options = self.codec_options(bound.key)
         try:
-            known, _ = self.known(bound.topic, bound.key)
+            state = self.binding.use(bound.topic)
+            known, _ = self.known(state, bound.key)
             if known is None:
                 return NOTHING
             if known.halves is not None:
                 pairs = PairReading(self.conf, None, None, self.binding, _no_reader, self.is_key)
-                written = pairs.bound(bound.topic, bound.key, known, math.inf, options, alone=False)
+                written = pairs.bound(state, bound.key, known, math.inf, options, alone=False)
             else:
                 codec = known.compiled.codec(options)
                 written = self.bound_to(bound.topic, bound.key, known.version, codec)
@@ -486,9 +445,8 @@ class ReadPolicy:
 
     def warn(self, topic: str, in_header: int, why: str, used: int, attempt: Attempt) -> None:
         """Log a fallback, once per topic and version."""
-        if (topic, in_header) in self._warned or len(self._warned) >= _MAX_WARNED:
+        if not self._is_news(topic, in_header):
             return
-        self._warned.add((topic, in_header))
         how = "the bytes after its header" if attempt.offset else "all of it, as a message without a header,"
         logger.warning(
             "topic %s: a message has schema version %d in its header, %s; read %s with version %d",
@@ -501,9 +459,8 @@ class ReadPolicy:
 
     def ambiguous(self, topic: str, key: int) -> None:
         """Log, once per topic, that a message in Confluent's framing can be read as bare Avro too, or the reverse."""
-        if (topic, AMBIGUOUS) in self._warned or len(self._warned) >= _MAX_WARNED:
+        if not self._is_news(topic, AMBIGUOUS):
             return
-        self._warned.add((topic, AMBIGUOUS))
         logger.warning(
             "topic %s: a message can be read both with Confluent's framing (%s) and as Avro without a header; "
             "the order of the option framings decides: %s",
@@ -511,6 +468,13 @@ class ReadPolicy:
             schema_name(self.signs.schema_of(key)),
             ",".join(self.conf["framings"]),
         )
+
+    def _is_news(self, topic: str, version: int) -> bool:
+        """Whether nothing was logged of this topic and version so far."""
+        before = len(self._warned)
+        if before < _MAX_WARNED:
+            self._warned.add((topic, version))
+        return len(self._warned) > before
 
     def context(self, topic: str, headers: Any) -> SerializationContext:
         """The context that ``from_dict`` gets."""
@@ -522,10 +486,10 @@ class ReadPolicy:
         Raises:
             SchemaRegistryError: the registry cannot be asked.
         """
-        refuse_no_topic(self.binding, topic, DecodeError)
+        self.binding.checked(topic, DecodeError)
         return self._keys_beside or self.signs.prefix or self.signs.header or self.has_pairs(topic)
 
-    def has_pairs(self, topic: str) -> bool:
+    def has_pairs(self, topic: Topic) -> bool:
         """Whether the topic is of type KEY_VALUE; always true if the deserializer was given schemas of both halves.
 
         Raises:
@@ -539,14 +503,14 @@ class ReadPolicy:
         serdes = _call_path.Deserializer()
         chosen = self.conf["reader.schema.policy"]
         conf = {**self.conf, "value.type": None, "reader.schema.policy": None if chosen == config.FIXED else chosen}
-        policy = ReadPolicy(conf, ConstructorArguments(schema, None, is_key=True))
+        policy = ReadPolicy(conf, _call_path.ConstructorArguments(schema, None, is_key=True))
         if self.seen is not None:
             policy.seen = policy.evolution.seen = self.seen.of_keys()
         _call_path.set_up(serdes, policy, None, self.conf["cache.capacity"])
         return serdes
 
 
-def _no_reader(_topic: str, _version: int | None) -> tuple[None, float]:
+def _no_reader(_topic: Topic, _version: int | None) -> tuple[None, float]:
     """As ReaderSchemaPolicy.reader, for messages that are returned as they were written."""
     return None, math.inf
 

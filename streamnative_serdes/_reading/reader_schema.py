@@ -34,14 +34,14 @@ from typing import Any, Final, NamedTuple
 from streamnative_serdes import _call_path
 from streamnative_serdes._config import FIXED, LATEST, LATEST_SEEN, WRITER, schema_limits
 from streamnative_serdes._schema import Limits
-from streamnative_serdes._topics.binding import Binding
+from streamnative_serdes._topics.binding import Binding, Topic
 from streamnative_serdes._topics.cache import LruMap
 from streamnative_serdes._topics.schema_version import SchemaVersion
-from streamnative_serdes._topics.topics import User
+from streamnative_serdes._topics.watch import User
 from streamnative_serdes.errors import ConfigError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.schema_registry import SchemaInfo
 
-from .framings import is_sign
+from .attempts import is_sign
 
 _KEYS: Final = " keys"  # no path has a space
 
@@ -86,7 +86,7 @@ class Seen:
         found._suffix = _KEYS  # noqa: SLF001 - of the same class
         return found
 
-    def highest(self, topic: str) -> SchemaVersion | None:
+    def highest(self, topic: Topic) -> SchemaVersion | None:
         """The highest version that was read; None if no version was read, or if the topic was recreated since.
 
         Raises:
@@ -101,7 +101,7 @@ class Seen:
             self._marks.change(mark.path, lambda now: nothing if now is mark else now)
         return known
 
-    def _still(self, topic: str, info: SchemaInfo) -> SchemaVersion | None:
+    def _still(self, topic: Topic, info: SchemaInfo) -> SchemaVersion | None:
         """The schema of this version as the topic has it now; None if it differs, so the topic was recreated."""
         try:
             known = self._binding.version(topic, info.version)
@@ -131,7 +131,7 @@ class Seen:
             settled = mark._replace(settled=True)
             self._marks.change(path, lambda now: settled if now is mark else now)
 
-    def _path(self, topic: str) -> str:
+    def _path(self, topic: Topic) -> str:
         return self._binding.named(topic).path + self._suffix
 
     # In a pickle
@@ -243,7 +243,7 @@ class ReaderSchemaPolicy:
             )
         return self.seen
 
-    def reader(self, topic: str, version: int | None) -> tuple[SchemaVersion | None, float]:
+    def reader(self, topic: Topic, version: int | None) -> tuple[SchemaVersion | None, float]:
         """The version that messages are returned as if no schema was given, and for how many seconds that holds.
 
         The version is None if messages are returned as they were written.
@@ -267,7 +267,7 @@ class ReaderSchemaPolicy:
 
     def admitted(self, bound: _call_path.Bound) -> _call_path.Bound:
         """``bound``, or a Bound that reads nothing and expires at once, so that the policy reads the message."""
-        if bound.missing or not self._awaits(bound):
+        if bound.missing or not self.awaits(bound):
             return bound
         return self.withholding(bound.topic, bound.key, bound.version)
 
@@ -281,14 +281,16 @@ class ReaderSchemaPolicy:
 
     def note(self, serdes: _call_path.Deserializer, bound: _call_path.Bound) -> None:
         """Note that ``bound`` has read a message, which may be the first message of its version."""
-        if self.seen is None or not self._awaits(bound):
+        if self.seen is None or not self.awaits(bound):
             return
         with suppress(SchemaNotFoundError):  # the topic was recreated a moment ago
             self.seen.advance(serdes, bound.topic, self._binding.version(bound.topic, bound.version))
 
-    def _awaits(self, bound: _call_path.Bound) -> bool:
-        of_topic = bound.version >= 0 and not is_sign(bound.key)  # bare keys have a schema of their own
-        return self.seen is not None and of_topic and self.seen.awaits(bound.topic, bound.version)
+    def awaits(self, bound: _call_path.Bound) -> bool:
+        """Whether a message has to be read by ``bound`` before it may be kept."""
+        if self.seen is None or bound.version < 0 or is_sign(bound.key):  # bare keys have a schema of their own
+            return False
+        return self.seen.awaits(bound.topic, bound.version)
 
 
 def _refuse_contradictions(policy: str | None, has_schema: bool) -> None:

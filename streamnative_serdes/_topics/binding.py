@@ -15,30 +15,31 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from streamnative_serdes._config import REGISTRY_OPTIONS, schema_limits
 from streamnative_serdes._log import logger
 from streamnative_serdes._schema import Schema
 from streamnative_serdes._single_flight import Flights
 from streamnative_serdes.errors import (
+    ConfigError,
     IncompatibleSchemaError,
     InvalidSchemaError,
     SchemaError,
     SchemaNotFoundError,
     SchemaRegistryError,
+    SerdesError,
 )
 from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient, TopicName
 
-from .inspection import REFRESH_SECONDS, Inspector
 from .registering import register_pair
 from .schema_version import Posted, SchemaVersion
 from .shared import Shared
-from .topic_state import Latest, PickledSchema, Question, Refusal, TopicState
-from .topics import Topics, User, Users
-from .watch import Watch
+from .topic_state import Latest, PickledSchema, Question, Refusal, Topics, TopicState
+from .watch import REFRESH_SECONDS, Inspector, User, Users, Watch
 
 _T = TypeVar("_T")
+Topic: TypeAlias = str | TopicState  # of a question: as its user names it, or its state if that is at hand
 
 _REGISTRY_KEYS = tuple(option.key for option in REGISTRY_OPTIONS)
 _MOST_LOOKS = 600  # topics that are checked in one round; with more in use, the rest come first in the next
@@ -78,6 +79,17 @@ class Binding:
         """Forget all answers of registries; existing serializers and deserializers keep their bindings."""
         bindings.forget()
 
+    def enter(self, user: User, topic: object, error: type[SerdesError]) -> TopicState:
+        """The state of the topic of a call by ``user``; see :meth:`attach` and :meth:`use`.
+
+        Raises:
+            SerdesError: an ``error``: the topic is not text, or not the name of a topic.
+        """
+        name = self.checked(topic, error)
+        if user not in self._users:
+            self.attach(user)
+        return self._use(name)
+
     def attach(self, user: User) -> None:
         """Call :meth:`User.rebind` of ``user`` from now on, each time that answers change."""
         if user not in self._users:
@@ -92,7 +104,7 @@ class Binding:
 
     # Questions
 
-    def registered(self, topic: str, known: SchemaVersion, *, new: bool = True) -> int:
+    def registered(self, topic: Topic, known: SchemaVersion, *, new: bool = True) -> int:
         """The version of this schema on the topic: one POST, which registers the schema if it is new.
 
         ``known`` has the schema; its version and topic have no meaning here.
@@ -108,10 +120,10 @@ class Binding:
         version = state.versions.get(posted)
         if version is None:
             question = ("register", new, posted)
-            version = self._ask(state, question, lambda: self._register(state.topic, posted, known, new))
+            version = self._ask(state, question, partial(self._register, state.topic, posted, known, new))
         return version
 
-    def require(self, topic: str, schema: Schema) -> None:
+    def require(self, topic: Topic, schema: Schema) -> None:
         """Refuse a reader's schema that has a fault, unless the topic holds it.
 
         Raises:
@@ -121,9 +133,9 @@ class Binding:
         if schema.fault is not None:
             state = self.use(topic)
             if not any(known.has(schema) for known in state.schemas.values()):
-                self._ask(state, ("has", schema.text), lambda: self._require(state.topic, schema))
+                self._ask(state, ("has", schema.text), partial(self._require, state.topic, schema))
 
-    def version(self, topic: str, version: int, there: frozenset[int] | None = None) -> SchemaVersion:
+    def version(self, topic: Topic, version: int, there: frozenset[int] | None = None) -> SchemaVersion:
         """A version of the topic's schema: one GET, since versions never change.
 
         ``there``, if given, holds all versions that the topic has; others are not asked for.
@@ -135,10 +147,10 @@ class Binding:
         state = self.use(topic)
         known = state.schemas.get(version)
         if known is None and there is not None and version not in there:
-            raise SchemaNotFoundError("the topic does not have this schema version", topic=topic, version=version)
-        return known or self._ask(state, ("version", version), lambda: self._fetch(state.topic, version))
+            raise SchemaNotFoundError("the topic does not have this schema version", topic=str(topic), version=version)
+        return known or self._ask(state, ("version", version), partial(self._fetch, state.topic, version))
 
-    def latest(self, topic: str) -> tuple[SchemaVersion, float]:
+    def latest(self, topic: Topic) -> tuple[SchemaVersion, float]:
         """The topic's latest schema, and for how many seconds it is valid.
 
         If the registry cannot be asked, its last answer stays valid.
@@ -146,10 +158,10 @@ class Binding:
         state = self.use(topic)
         held = state.latest
         if held is None or not held.valid:
-            held = self._ask(state, ("latest",), lambda: self._fetch_latest(state))
+            held = self._ask(state, ("latest",), partial(self._fetch_latest, state))
         return held.known, max(held.until - time.monotonic(), 0.0)
 
-    def warm_up(self, topic: str) -> None:
+    def warm_up(self, topic: Topic) -> None:
         """Get all versions of the topic, and so the latest version, with one GET.
 
         Raises:
@@ -157,21 +169,21 @@ class Binding:
         """
         self.versions(topic)
 
-    def versions(self, topic: str) -> frozenset[int]:
+    def versions(self, topic: Topic) -> frozenset[int]:
         """All versions that the topic has now, with one GET; all are known afterwards.
 
         Raises:
             SchemaError: a version is not valid.
         """
         state = self.use(topic)
-        return self._ask(state, ("all",), lambda: self._fetch_all(state.topic))
+        return self._ask(state, ("all",), partial(self._fetch_all, state.topic))
 
-    def pairs(self, topic: str) -> list[SchemaVersion]:
+    def pairs(self, topic: Topic) -> list[SchemaVersion]:
         """The known schemas of type KEY_VALUE, the newest first; the registry is not asked."""
         schemas = self._topics.get(self.named(topic)).schemas
         return [known for _, known in sorted(schemas.items(), reverse=True) if known.halves is not None]
 
-    def type_of(self, topic: str) -> str | None:
+    def type_of(self, topic: Topic) -> str | None:
         """The type of the topic's latest schema, such as KEY_VALUE; None if the topic has no schema.
 
         Raises:
@@ -182,12 +194,12 @@ class Binding:
         except SchemaNotFoundError:
             return None
 
-    def kind(self, topic: str) -> str | None:
+    def kind(self, topic: Topic) -> str | None:
         """The type of the newest schema that is known; the registry is not asked."""
         newest = self._topics.get(self.named(topic)).newest
         return None if newest is None else newest.type
 
-    def missing_seconds(self, topic: str, version: int) -> float:
+    def missing_seconds(self, topic: Topic, version: int) -> float:
         """For how many seconds more a version that was not found counts as missing."""
         refused = self._topics.get(self.named(topic)).refusals.get(("version", version))
         return 0.0 if refused is None else max(refused.until - time.monotonic(), 0.0)
@@ -206,15 +218,19 @@ class Binding:
             )
             self._users.rebind()
 
-    def use(self, topic: str) -> TopicState:
+    def use(self, topic: Topic) -> TopicState:
         """The state of the topic, which is now in use and so will be checked. Any change makes a new state.
+
+        A state that a caller has at hand is its own; what is asked later may be of a newer state.
 
         Raises:
             SerdesError: ``topic`` is not a valid topic name.
         """
-        state = self._topics.use(self.named(topic))
+        return topic if isinstance(topic, TopicState) else self._use(self.named(topic))
+
+    def _use(self, topic: TopicName) -> TopicState:
         self._watch.ensure()
-        return state
+        return self._topics.use(topic)
 
     def state(self, topic: str) -> TopicState:
         """As :meth:`use`, for a topic that is in use already: the caller compares its state with the state before.
@@ -223,15 +239,32 @@ class Binding:
             SerdesError: ``topic`` is not a valid topic name.
         """
         self._watch.ensure()
-        return self._topics.get(self.named(topic))
+        return self._topics.get(self._parsed(topic))
 
-    def named(self, topic: str) -> TopicName:
+    def named(self, topic: Topic) -> TopicName:
         """The parsed name of a topic.
 
         Raises:
             SerdesError: ``topic`` is not a valid topic name.
         """
+        if isinstance(topic, TopicState):
+            return topic.topic
         return self._parsed(topic) if type(topic) is str else self._parse(topic)
+
+    def checked(self, topic: object, error: type[SerdesError]) -> TopicName:
+        """As :meth:`named`, with the errors of ``serialize`` and ``deserialize``.
+
+        Raises:
+            SerdesError: an ``error``: the topic is not text, or not the name of a topic.
+        """
+        if not isinstance(topic, str):
+            raise error(f"expected a topic as str, got {type(topic).__name__}", hint="pass the topic first")
+        try:
+            return self._parsed(topic) if type(topic) is str else self._parse(topic)
+        except ConfigError:
+            raise
+        except SerdesError as bad:
+            raise error(bad.message, topic=bad.topic, hint=bad.hint) from None
 
     def _ask(self, state: TopicState, question: Question, work: Callable[[], _T]) -> _T:
         """The result of ``work``, which runs under single flight; a refusal is repeated for a moment."""
@@ -333,7 +366,7 @@ class Binding:
 
     # Whether topics have been recreated
 
-    def doubt(self, topic: str) -> None:
+    def doubt(self, topic: Topic) -> None:
         """Check the topic of a message that could not be read, at most once a second."""
         name = self.named(topic)
         state = self._topics.get(name)
@@ -347,7 +380,7 @@ class Binding:
             self._check(state.topic)
 
     def _check(self, topic: TopicName) -> None:
-        self._flights.run((topic.path, "check"), lambda: self._inspector.check(topic))
+        self._flights.run((topic.path, "check"), partial(self._inspector.check, topic))
 
     def _look(self) -> None:
         """One round of the watch: check the topics in use. Then users ask again, which shows the topics in use."""

@@ -10,10 +10,10 @@ import math
 from typing import Any, Final
 
 from streamnative_serdes import _call_path
-from streamnative_serdes._lifecycle import ConstructorArguments, refuse_keys, refuse_no_topic
 from streamnative_serdes._topics.schema_version import SchemaVersion
+from streamnative_serdes._topics.topic_state import TopicState
 from streamnative_serdes.errors import ConfigError, EncodeError, SchemaError, SchemaNotFoundError
-from streamnative_serdes.key_value import KeyValue, KeyValueSchema, typed
+from streamnative_serdes.key_value import KeyValue, KeyValueSchema, refuse_keys, typed
 from streamnative_serdes.models import is_model
 from streamnative_serdes.serialization import MessageField, SerializationContext
 
@@ -36,7 +36,7 @@ class AnyTypeWritePolicy(WritePolicy):
         ConfigError: a library that the type needs is not installed.
     """
 
-    def __init__(self, conf: dict[str, Any], given: ConstructorArguments) -> None:
+    def __init__(self, conf: dict[str, Any], given: _call_path.ConstructorArguments) -> None:
         pair = given.schema if isinstance(given.schema, KeyValueSchema) else None
         schema = typed(given.schema) if pair is None and given.schema is not None else None
         other = schema is not None and schema.type != "AVRO"
@@ -67,14 +67,13 @@ class AnyTypeWritePolicy(WritePolicy):
         """The bound writer of ``topic``; ``key`` is the type of the object, or None if no object is known yet."""
         if self._own is None or self.by_topic():
             return super().bind(serdes, topic, key, ctx)
-        refuse_no_topic(self.binding, topic, EncodeError)
-        self.binding.attach(serdes)
+        state = self.binding.enter(serdes, topic, EncodeError)
         if ctx is not None and ctx.field == MessageField.KEY:
             refuse_keys(topic, self._own.type)
         if self._own.type == "BYTES":
-            self._refuse_schema(topic)
+            self._refuse_schema(state)
             return self._bare(topic, key, 0, self._half, self.conf["cache.latest.ttl.sec"])
-        version = self.binding.registered(topic, self._own, new=self.conf["auto.register.schemas"])
+        version = self.binding.registered(state, self._own, new=self.conf["auto.register.schemas"])
         return self._bare(topic, key, version, self._half_for(self._own, key), math.inf)
 
     def _half_for(self, own: SchemaVersion, key: type | None) -> _call_path.Half:
@@ -88,7 +87,7 @@ class AnyTypeWritePolicy(WritePolicy):
             found = self._halves.setdefault(key, half_of(own, self.conf, key))
         return found
 
-    def _refuse_schema(self, topic: str) -> None:
+    def _refuse_schema(self, topic: TopicState) -> None:
         """Refuse a topic with a schema: BYTES is for topics without a schema, and is never registered."""
         try:
             known, _ = self.binding.latest(topic)
@@ -97,7 +96,7 @@ class AnyTypeWritePolicy(WritePolicy):
         if known.type not in _SCHEMALESS:
             raise SchemaError(
                 f"expected a topic without a schema, but it has one of type {known.type}",
-                topic=topic,
+                topic=str(topic),
                 version=known.version,
                 hint="without a schema, KafkaPulsarSerializer writes by the topic's",
             )

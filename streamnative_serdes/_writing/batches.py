@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from streamnative_serdes import _call_path, header
 from streamnative_serdes import _config as config
-from streamnative_serdes._lifecycle import refuse_no_topic
 from streamnative_serdes._topics.schema_version import parts_of
 from streamnative_serdes.errors import BatchTooLargeError, ConfigError, EncodeError, SerdesError
 
@@ -34,7 +33,6 @@ def write_batch(
     from streamnative_serdes.arrow import ColumnWriter
 
     try:
-        refuse_no_topic(policy.binding, topic, EncodeError)
         writer, prefix, version = _bound(serdes, policy, topic, ColumnWriter)
     except SerdesError:
         _call_path.count_written(serdes, 0, 1)
@@ -59,8 +57,7 @@ class BatchWriter(NamedTuple):
 
 def _bound(serdes: _call_path.Serializer, policy: WritePolicy, topic: str, make: type[ColumnWriter]) -> BatchWriter:
     """The writer of the topic: that of the batch before if nothing about the topic has changed, else a new writer."""
-    policy.binding.attach(serdes)
-    state = policy.binding.use(topic)
+    state = policy.binding.enter(serdes, topic, EncodeError)
     bound = policy.batch_writers.get(topic, state)
     if bound is None:
         bound = _bound_first(serdes, policy, topic, make)

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streamnative_serdes import _call_path, header
 from streamnative_serdes import _config as config
-from streamnative_serdes._lifecycle import (
-    ConstructorArguments,
-    Lifecycle,
-    key_schema,
-    policy_of,
-    refuse_keys,
-    refuse_no_topic,
-)
 from streamnative_serdes._schema import AvroType, Map, Record, Schema, children
-from streamnative_serdes._topics.binding import Binding
+from streamnative_serdes._topics.binding import Binding, Topic
 from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
 from streamnative_serdes._topics.schema_version import Posted, SchemaVersion
-from streamnative_serdes._topics.topic_state import KeptWhileUnchanged
+from streamnative_serdes._topics.topic_state import KeptWhileUnchanged, TopicState
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, EncodeError, SchemaError, SchemaNotFoundError
-from streamnative_serdes.key_value import KeyValue, KeyValueSchema, TypedSchema
+from streamnative_serdes.key_value import KeyValue, KeyValueSchema, TypedSchema, refuse_keys
 from streamnative_serdes.models import is_model
-from streamnative_serdes.serialization import MessageField, SerializationContext, Serializer
+from streamnative_serdes.serialization import MessageField, SerializationContext
 
 from .pairs import WrittenPair, bound_pair, given_pair, topics_pair
 from .typed import codec_of, shapes_of
@@ -48,7 +40,7 @@ def schema_to_write(conf: dict[str, Any], given: object, *, is_key: bool) -> Sch
         ConfigError: ``given`` says how keys are written, too.
         SchemaError: the schema is not valid, or has a map.
     """
-    schema = key_schema(conf)
+    schema = config.key_schema(conf)
     if schema is None:
         return None
     if isinstance(given, KeyValueSchema) or (is_key and given is not None):
@@ -81,35 +73,6 @@ def _path_of_map(node: AvroType, path: str, seen: set[int]) -> str | None:
     return next((found for found in inner if found is not None), None)
 
 
-class WritingFace(_call_path.Serializer, Lifecycle, Serializer):
-    """A serializer, whose policy is a :class:`WritePolicy`."""
-
-    def __init__(
-        self,
-        conf: Mapping[str, Any] | None = None,
-        schema: object = None,
-        to_dict: Callable[[Any, SerializationContext], Any] | None = None,
-        *,
-        is_key: bool = False,
-    ) -> None:
-        super().__init__(conf, schema, to_dict, is_key)
-
-    def warm_up(self, topic: str) -> None:
-        """Ask the registry now for all that the first message of ``topic`` would ask for.
-
-        Raises:
-            EncodeError: ``topic`` is not a topic's name.
-            SchemaRegistryError: as a message would.
-        """
-        policy: WritePolicy = policy_of(self)
-        policy.bind(self, topic, None, None)
-        policy.topics.add(topic)
-
-    def stats(self) -> dict[str, int]:
-        """Counts: ``messages``, ``hits``, ``misses``, ``errors``, ``registry_calls``; see the deserializer's."""
-        return {**super().stats(), "registry_calls": self.registry_calls()}
-
-
 _MAX_CLASSES = 1_000  # whose codecs one serializer keeps
 
 
@@ -126,7 +89,7 @@ class WritePolicy:
 
     seen: ClassVar[None] = None  # nothing is read
 
-    def __init__(self, conf: dict[str, Any], given: ConstructorArguments) -> None:
+    def __init__(self, conf: dict[str, Any], given: _call_path.ConstructorArguments) -> None:
         schema, self._properties = _of_avro(given.schema)
         self.conf, self.binding, self.is_key = conf, Binding.shared(conf), given.is_key
         keys = schema_to_write(conf, schema, is_key=given.is_key)
@@ -181,21 +144,20 @@ class WritePolicy:
         self, serdes: _call_path.Serializer, topic: str, key: type | None, ctx: SerializationContext | None
     ) -> _call_path.Bound:
         """The bound writer of ``topic``; ``key`` is the type of the object, or None if no object is known yet."""
-        refuse_no_topic(self.binding, topic, EncodeError)
-        self.binding.attach(serdes)
+        state = self.binding.enter(serdes, topic, EncodeError)
         if self._pair is not None and not self.by_topic():
-            version = self._registered(topic, self._pair.known)
+            version = self._registered(state, self._pair.known)
             return self._bind_pair(topic, key, self._pair, version)
         if ctx is not None and ctx.field == MessageField.KEY and not self.is_key:  # has_keys() has denied it
-            refuse_keys(topic, self._type_of(topic))
-        if self._bare_keys and self.binding.type_of(topic) != "KEY_VALUE":
+            refuse_keys(topic, self._type_of(state))
+        if self._bare_keys and self.binding.type_of(state) != "KEY_VALUE":
             return _call_path.Bound(topic, key, -1, b"", self.codec_for(key))
         codec = None if self.by_topic() else self.codec_for(key)
         if self.confluent is not None:
             return self._bind_to_id(self.confluent, topic, key, codec)
         if codec is not None:
-            return self._bind_own_key(topic, key, codec) if self.is_key else self._bind_own(topic, key, codec)
-        known, lifetime = self._chosen(topic)
+            return self._bind_own_key(state, key, codec) if self.is_key else self._bind_own(state, key, codec)
+        known, lifetime = self._chosen(state)
         if known.halves is not None:
             pair = topics_pair(known, self.conf, key, is_key=self.is_key)
             return self._bind_pair(topic, key, pair, known.version, lifetime)
@@ -222,29 +184,30 @@ class WritePolicy:
         pair = _call_path.Pair(None, _call_path.Half(codec), KeyValue)
         return _call_path.Bound(topic, key, version, prefix, None, lifetime, pair)
 
-    def _registered(self, topic: str, known: SchemaVersion) -> int:
+    def _registered(self, topic: Topic, known: SchemaVersion) -> int:
         return self.binding.registered(topic, known, new=self.conf["auto.register.schemas"])
 
-    def _bind_own(self, topic: str, key: type | None, codec: Codec) -> _call_path.Bound:
+    def _bind_own(self, state: TopicState, key: type | None, codec: Codec) -> _call_path.Bound:
         """The bound writer by a schema of the serializer or the object: the topic's schema, or that of its values."""
         try:
-            version = self._registered(topic, SchemaVersion.of_schema(codec.schema, self._properties))
+            version = self._registered(state, SchemaVersion.of_schema(codec.schema, self._properties))
         except SchemaNotFoundError:
-            known = None if self.conf["auto.register.schemas"] else self._with_half(topic, codec.schema)
+            known = None if self.conf["auto.register.schemas"] else self._with_half(state, codec.schema)
             if known is None:
                 raise
-            return self._bind_pair(topic, key, self._with_own(known, codec), known.version)
-        return self._bind_value(topic, key, version, codec)
+            return self._bind_pair(state.topic.given, key, self._with_own(known, codec), known.version)
+        return self._bind_value(state.topic.given, key, version, codec)
 
-    def _bind_own_key(self, topic: str, key: type | None, codec: Codec) -> _call_path.Bound:
+    def _bind_own_key(self, state: TopicState, key: type | None, codec: Codec) -> _call_path.Bound:
         """The bound writer by a key's schema, which is never registered: a pair of the topic already has it."""
-        known = self._with_half(topic, codec.schema)
+        topic = state.topic.given
+        known = self._with_half(state, codec.schema)
         if known is None:
-            self.binding.versions(topic)
-            known = self._with_half(topic, codec.schema)
+            self.binding.versions(state)
+            known = self._with_half(state, codec.schema)
         if known is not None:
             return self._bind_pair(topic, key, self._with_own(known, codec), known.version)
-        kind = self._type_of(topic)
+        kind = self._type_of(state)
         if kind != "KEY_VALUE":
             refuse_keys(topic, kind)
         raise SchemaNotFoundError(
@@ -253,7 +216,7 @@ class WritePolicy:
             hint="register it together with the value's: give both serializers KeyValueSchema(key, value, encoding)",
         )
 
-    def _with_half(self, topic: str, schema: Schema) -> SchemaVersion | None:
+    def _with_half(self, topic: Topic, schema: Schema) -> SchemaVersion | None:
         """The newest pair of the topic that has this schema as the half to write."""
         for known in self.binding.pairs(topic):
             assert known.halves is not None
@@ -278,10 +241,10 @@ class WritePolicy:
         Raises:
             SchemaRegistryError: the registry cannot be asked.
         """
-        refuse_no_topic(self.binding, topic, EncodeError)
+        self.binding.checked(topic, EncodeError)
         return self.confluent is not None or self._keys_beside or self._type_of(topic) == "KEY_VALUE"
 
-    def _type_of(self, topic: str) -> str:
+    def _type_of(self, topic: Topic) -> str:
         """The type of the topic's schema, or of the one that this serializer registers."""
         if self._pair is not None:
             return "KEY_VALUE"
@@ -293,30 +256,29 @@ class WritePolicy:
 
     def other_type(self, serdes: _call_path.Serializer, topic: str) -> SchemaVersion | None:
         """The schema version that batches of the topic are written by, if it is not of type AVRO."""
-        refuse_no_topic(self.binding, topic, EncodeError)
-        self.binding.attach(serdes)
+        state = self.binding.enter(serdes, topic, EncodeError)
         if self._pair is not None and not self.by_topic():
             known = self._pair.known
-            info = Posted.of(known.info).info(self._registered(topic, known))
+            info = Posted.of(known.info).info(self._registered(state, known))
             return replace(known, info=info, topic=topic)
         if self.confluent is not None:
             return None
         if self._codec is None or self.by_topic():
-            known, _ = self._chosen(topic)
+            known, _ = self._chosen(state)
             return known if known.avro is None else None
         if self.conf["auto.register.schemas"]:
             return None
         try:
-            self._registered(topic, SchemaVersion.of_schema(self._codec.schema))
+            self._registered(state, SchemaVersion.of_schema(self._codec.schema))
         except SchemaNotFoundError:
-            return self._with_half(topic, self._codec.schema)
+            return self._with_half(state, self._codec.schema)
         return None
 
     def for_keys(self) -> _call_path.Serializer:
         """The serializer for keys, if a context asks for keys: by the given schema, key.schema, or the topic's."""
         schema = self._given.schema if self._pair is not None or self.confluent is not None else None
         serdes = _call_path.Serializer()
-        policy = WritePolicy(self.conf, ConstructorArguments(schema, None, is_key=True))
+        policy = WritePolicy(self.conf, _call_path.ConstructorArguments(schema, None, is_key=True))
         _call_path.set_up(serdes, policy, None, self.conf["cache.capacity"])
         return serdes
 
@@ -351,7 +313,7 @@ class WritePolicy:
             self._by_class[key] = codec
         return codec
 
-    def _chosen(self, topic: str) -> tuple[SchemaVersion, float]:
+    def _chosen(self, topic: Topic) -> tuple[SchemaVersion, float]:
         """The version of the topic to write by, and for how many seconds that holds."""
         number = self.conf["use.schema.version"]
         if number is not None:

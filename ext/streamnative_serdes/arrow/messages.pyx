@@ -268,17 +268,18 @@ cdef class Batch:
             return self.refuse(row, again)
         self.known[version] = again
         self.ask(version)
+        errors = []
         if not self.reads_one_of(row, again, 0, start, size, errors):
-            last = errors.pop()
-            again = self.failed(version, [last], (<char*>start)[:size])
-            self.refuse(row, last if isinstance(again, tuple) else again)
+            again = self.failed(version, errors, (<char*>start)[:size])
+            self.refuse(row, errors[-1] if isinstance(again, tuple) else again)
         return 0
 
     cdef bint reads_one_of(self, int64_t row, tuple ways, int number, const uint8_t* start, int64_t size,
                            list errors) except -1:
         """Try the plans in order, and return whether one could read the row. ``number`` is the index of the first."""
         for plan, offset, whole in ways:
-            if self.reads(row, <Plan?>plan, start, size, offset, self.trailing and not whole, errors):
+            if plan is not None and self.reads(row, <Plan?>plan, start, size, offset, self.trailing and not whole,
+                                               errors):
                 self.note(self.version, number, 1)
                 return True
             number += 1

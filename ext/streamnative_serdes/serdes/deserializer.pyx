@@ -76,7 +76,7 @@ cdef class Deserializer(_Serdes):
             paired[name] = found
         return found
 
-    cdef Bound look_up(self, object topic, int64_t number, object context, bint counted):
+    cdef Bound look_up(self, object topic, int64_t number, object context):
         cdef Bound bound
         cdef TopicCache cache
         cdef str name = plain(topic, DecodeError)
@@ -87,8 +87,7 @@ cdef class Deserializer(_Serdes):
             bound = self.leading_to_keys(name, LATEST, context)
             if bound is not None:
                 return bound
-            bound = self.ask(name, number, context) if counted else self.policy.bind(self, name, number, context)
-            self.remember(cache, bound)
+            bound = self.remember(cache, self.ask(name, number, context))
         return bound
 
     cdef int64_t sign_of(self, const uint8_t* start, Py_ssize_t size, object context, object headers) except? -1:
@@ -146,10 +145,9 @@ cdef class Deserializer(_Serdes):
             self.policy.ambiguous(bound.topic, sign)
         return 0
 
-    cdef object recover(self, object data, Bound bound, int64_t in_header, object given, object sign, object error):
-        version = None if in_header == NO_VERSION else in_header
+    cdef object recover(self, object data, Bound bound, object given, object sign, object error):
         try:
-            return self.policy.recover(self, bound, data, version, given, sign, error)
+            return self.policy.recover(self, bound, data, given, sign, error)
         except Exception:
             self.errors += 1
             raise
@@ -167,9 +165,15 @@ cdef class Deserializer(_Serdes):
         return {**self.counts(), **self.framings()}
 
 
-def look_up(Deserializer deserializer not None, topic, int64_t key):
-    """The Bound under ``key``, for a policy that recovers: the message and its failure are counted already."""
-    return deserializer.look_up(topic, key, None, False)
+def at_hand(Deserializer deserializer not None, str topic not None, int64_t key):
+    """The Bound under ``key``, or None, and the cache to :func:`keep` it in."""
+    cdef TopicCache cache = deserializer.cache
+    return deserializer.find(cache, topic, key), cache
+
+
+def keep(Deserializer deserializer not None, TopicCache cache not None, Bound bound not None):
+    """Bind ``bound`` for further messages, for a policy that recovers; nothing is counted."""
+    return deserializer.remember(cache, bound)
 
 
 def count_fallback(Deserializer deserializer not None):
@@ -255,7 +259,7 @@ cdef inline object read_bytes(Deserializer self, object topic, const uint8_t* st
         return read_by_another(self, topic, start, size, data, context, number, in_header, version)
     datum = bound.codec.try_read(start, size, offset)
     if unlikely(datum is NULL):
-        return read_again(self, data, bound, in_header, version, None)
+        return read_again(self, data, bound, version, None)
     return given(datum)
 
 
@@ -275,16 +279,16 @@ cdef object read_by_another(Deserializer self, object topic, const uint8_t* star
             return read_key_by(twin, bound, start, size, data, version)
     bound = self.last_pair
     if bound is None or bound.number != number or not bound.serves(topic):
-        bound = self.look_up(topic, number, context, True)
+        bound = self.look_up(topic, number, context)
     if bound.codec is not None:
         datum = bound.codec.try_read(start, size, offset)
-        return given(datum) if datum is not NULL else read_again(self, data, bound, in_header, version, None)
+        return given(datum) if datum is not NULL else read_again(self, data, bound, version, None)
     if is_key or (twin is None and for_key(context)):
         count_as_key(self, in_header)
         return read_as_key(<Deserializer>self.for_keys(), bound.topic, start, size, data, context, None, version)
     if bound.pair is None:
-        return self.recover(data, bound, in_header, version, None, None)
-    return read_pair(self, bound, start, size, data, offset, in_header, version)
+        return self.recover(data, bound, version, None, None)
+    return read_pair(self, bound, start, size, data, offset, version)
 
 
 cdef inline int count_as_key(Deserializer self, int64_t in_header) noexcept:
@@ -302,17 +306,17 @@ cdef inline int count_key(Deserializer self) noexcept:
 
 
 cdef object read_pair(Deserializer self, Bound bound, const uint8_t* start, Py_ssize_t size, object data,
-                      Py_ssize_t offset, int64_t in_header, object version):
+                      Py_ssize_t offset, object version):
     cdef PyObject* datum
     if bound.pair.key is None and bound.pair.value.codec is not None:
         datum = bound.pair.value.codec.try_read(start, size, offset)
         if datum is NULL:
-            return read_again(self, data, bound, in_header, version, None)
+            return read_again(self, data, bound, version, None)
         return given(datum)
     try:
         return bound.pair.read(start, size, offset)
     except DecodeError as error:
-        return self.recover(data, bound, in_header, version, None, error)
+        return self.recover(data, bound, version, None, error)
 
 
 cdef inline object read_as_key(Deserializer self, object topic, const uint8_t* start, Py_ssize_t size, object data,
@@ -333,7 +337,7 @@ cdef object read_key(Deserializer self, object topic, const uint8_t* start, Py_s
     if bound is None or bound.number != number or not bound.serves(topic):
         bound = self.last_pair
         if bound is None or bound.number != number or not bound.serves(topic):
-            bound = self.look_up(topic, number, None, True)
+            bound = self.look_up(topic, number, None)
     return read_key_by(self, bound, start, size, data, version)
 
 
@@ -342,20 +346,20 @@ cdef inline object read_key_by(Deserializer self, Bound bound, const uint8_t* st
     cdef PyObject* datum
     if unlikely(bound.codec is None):
         if bound.pair is None:
-            return self.recover(data, bound, NO_VERSION, version, None, None)
-        return read_pair(self, bound, start, size, data, 0, NO_VERSION, version)
+            return self.recover(data, bound, version, None, None)
+        return read_pair(self, bound, start, size, data, 0, version)
     datum = bound.codec.try_read(start, size, 0)
     if datum is NULL:
-        return read_again(self, data, bound, NO_VERSION, version, None)
+        return read_again(self, data, bound, version, None)
     return given(datum)
 
 
-cdef object read_again(Deserializer self, object data, Bound bound, int64_t in_header, object version, object sign):
+cdef object read_again(Deserializer self, object data, Bound bound, object version, object sign):
     """The datum of a message that ``bound`` did not read: an exception is set."""
     try:
         sns_reraise()
     except DecodeError as error:
-        return self.recover(data, bound, in_header, version, sign, error)
+        return self.recover(data, bound, version, sign, error)
 
 
 # Messages without our header, where framings of Confluent are read too. A message that shows a sign of one has two
@@ -373,15 +377,15 @@ cdef object read_unmarked(Deserializer self, object topic, const uint8_t* start,
     key = self.first_key(sign, version)
     count_framing(self, key, 1)
     if bound is None or bound.number != key or not bound.serves(topic):
-        bound = self.look_up(topic, key, context, True)
+        bound = self.look_up(topic, key, context)
     shown = None if sign == NO_FRAMING else sign
     if bound.pair is not None:
-        return read_pair(self, bound, start, size, data, 0, NO_VERSION, version)
+        return read_pair(self, bound, start, size, data, 0, version)
     if bound.codec is None:
-        return self.recover(data, bound, NO_VERSION, version, shown, None)
+        return self.recover(data, bound, version, shown, None)
     datum = bound.codec.try_read(start, size, offset_of(key))
     if datum is NULL:
-        return read_again(self, data, bound, NO_VERSION, version, shown)
+        return read_again(self, data, bound, version, shown)
     obj = given(datum)
     if sign < FIRST_BY_HEADER and self.bare:
         self.compare(bound, start, size, sign, self.other_reading(bound, sign, version, True))

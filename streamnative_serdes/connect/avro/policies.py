@@ -9,7 +9,6 @@ from typing import Any
 from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
 from streamnative_serdes import _schema as avro
-from streamnative_serdes._lifecycle import ConstructorArguments
 from streamnative_serdes._reading.policy import ReadPolicy
 from streamnative_serdes._writing.policy import WritePolicy
 from streamnative_serdes.codec import Codec
@@ -43,7 +42,7 @@ class LenientSerializer(KafkaAvroSerializer):
 class ConnectReadPolicy(ReadPolicy):
     """Reads messages as :class:`SchemaAndValue`, by the schemas that ReadPolicy chooses."""
 
-    def __init__(self, conf: dict[str, Any], given: ConstructorArguments) -> None:
+    def __init__(self, conf: dict[str, Any], given: _call_path.ConstructorArguments) -> None:
         # Without logical types, dates that Python does not have can be read too.
         super().__init__({**conf, "avro.logical.types": False}, given)
         if self.signs.prefix or self.signs.header:

@@ -92,12 +92,13 @@ def test_a_reader_uses_the_result_of_another_readers_recent_check(
     old = KafkaAvroSerializer(conf(registry, **TTL), USER).serialize("t", BOB)
     first, second = (KafkaAvroDeserializer(conf(registry, **TTL)) for _ in range(2))
     assert first.deserialize("t", old) == second.deserialize("t", old) == BOB
-    at_work = _call_path.look_up(second, "t", 0)
+    at_work, _ = _call_path.at_hand(second, "t", 0)
+    assert at_work is not None
     new = recreate(COUNT, SEVEN)
     until(lambda: reads(first, new) == SEVEN)
     monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 3600.0)  # so there is no second check
     policy = _call_path.policy_of(second)
-    assert policy.recover(second, at_work, new, 0, None, None, DecodeError("by the old schema")) == SEVEN
+    assert policy.recover(second, at_work, new, None, None, DecodeError("by the old schema")) == SEVEN
 
 
 def test_a_message_of_the_deleted_topic_is_an_error(registry: LocalRegistry, recreate: Callable[..., bytes]) -> None:

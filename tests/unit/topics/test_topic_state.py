@@ -14,8 +14,7 @@ from waiting import HANG_SECONDS, elsewhere, join, together
 from streamnative_serdes._schema import Limits, parse
 from streamnative_serdes._topics.cache import LruMap
 from streamnative_serdes._topics.schema_version import Compiled, Posted, SchemaVersion
-from streamnative_serdes._topics.topic_state import PickledSchema, Refusal, TopicState
-from streamnative_serdes._topics.topics import Topics
+from streamnative_serdes._topics.topic_state import PickledSchema, Refusal, Topics, TopicState
 from streamnative_serdes.errors import SchemaError, SchemaNotFoundError
 from streamnative_serdes.schema_registry import SchemaInfo, TopicName
 
