@@ -217,7 +217,7 @@ class AnyTypePolicy(ReadPolicy):
         if self._is_header(bound.topic, bound.key, caller):
             found: GenericObject = super().recover(serdes, bound, data, caller, sign, None)
             return found if found.decoded_by.rule == "caller" else _fallen_back(found)
-        whole = self._look_up(serdes, bound.topic, headerless(caller))
+        whole = self.look_up(serdes, bound.topic, headerless(caller))
         try:
             return _call_path.read_by(whole, data, 0)
         except DecodeError as fault:

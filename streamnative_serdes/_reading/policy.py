@@ -302,7 +302,7 @@ class ReadPolicy:
         self.evolution.note(serdes, bound)
         return datum
 
-    def _look_up(self, serdes: _call_path.Deserializer, topic: str, key: int) -> _call_path.Bound:
+    def look_up(self, serdes: _call_path.Deserializer, topic: str, key: int) -> _call_path.Bound:
         """The bound reader of messages under ``key``, even if nothing of its version was read so far.
 
         Raises:
@@ -337,7 +337,7 @@ class ReadPolicy:
         for attempt in attempts[1:]:
             reader = None
             try:
-                reader = self._look_up(serdes, topic, attempt.key)
+                reader = self.look_up(serdes, topic, attempt.key)
                 datum = self._read(serdes, reader, data, attempt)
             except SerdesError as fault:
                 if key >= 0 and (reader is None or (reader.missing and first.error is not None)):
