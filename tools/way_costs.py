@@ -40,8 +40,8 @@ MOST: Final[Mapping[str, Cost]] = {
     "write hit": Cost(0, 0),
     "read hit": Cost(0, 0),
     "write miss": Cost(97, 15),
-    "read miss": Cost(144, 23),
-    "unknown version": Cost(177, 15),
+    "read miss": Cost(140, 23),
+    "unknown version": Cost(176, 15),
     "next Arrow batch": Cost(20, 8),
     "Spark task's next range": Cost(182, 22),  # with five questions for messages; how many it takes depends on time
 }

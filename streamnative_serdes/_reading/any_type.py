@@ -18,6 +18,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
 from streamnative_serdes._log import logger
+from streamnative_serdes._topics.cache import Memo
 from streamnative_serdes._topics.schema_version import SchemaVersion
 from streamnative_serdes._topics.topic_state import TopicState
 from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError, SerdesError
@@ -120,7 +121,7 @@ class AnyTypePolicy(ReadPolicy):
     def __init__(self, conf: dict[str, Any], given: _call_path.ConstructorArguments) -> None:
         super().__init__({**_DEFAULTS, **conf}, _call_path.ConstructorArguments(is_key=given.is_key))
         self._readers = Readers.by(conf)
-        self._readings: dict[tuple[str, int], _Reading] = {}
+        self._readings: Memo[tuple[str, int], _Reading] = Memo(_MAX_SCHEMAS)
         self._bare: set[str] = set()  # topics without a schema that were logged
 
     def schema(self, topic: str, version: int | None = None) -> TopicSchema | None:
@@ -140,10 +141,8 @@ class AnyTypePolicy(ReadPolicy):
         key = topic, known.version
         found = self._readings.get(key)
         if found is None or found.known is not known:
-            if len(self._readings) >= _MAX_SCHEMAS:
-                self._readings.clear()
             schema = TopicSchema(known, self._readers, self.binding, "key" if self.is_key else None)
-            found = self._readings[key] = _Reading(known, schema)
+            found = self._readings.keep(key, _Reading(known, schema))
         return found
 
     # What the call path asks

@@ -58,7 +58,6 @@ def target_of(policy: ReadPolicy, topic: str, latest: SchemaVersion) -> SchemaVe
 
 AnyColumns: TypeAlias = "Columns | TypedColumns"
 
-_MAX_COLUMNS = 64  # readers' schemas whose columns are kept
 _NO_COLUMNS: Final = (
     "without a schema in Pulsar, columns need the reader's schema; to migrate a topic: docs/migration.md"
 )
@@ -130,9 +129,7 @@ def columns_for(policy: ReadPolicy, target: Schema | SchemaVersion, dialect: Dia
     kept, key = policy.columns, (name, dialect, large_types)
     columns = kept.get(key)
     if columns is None:
-        if len(kept) >= _MAX_COLUMNS:
-            kept.clear()
-        columns = kept[key] = _made(policy, what, dialect, large_types)
+        columns = kept.keep(key, _made(policy, what, dialect, large_types))
     return columns
 
 

@@ -24,6 +24,7 @@ from typing import Any, Final
 
 from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
+from streamnative_serdes._topics.cache import Memo
 
 HEADER: Final = "__value_schema_id"
 _KEY_HEADER: Final = "__key_schema_id"
@@ -116,14 +117,12 @@ class UnknownIds:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._by_topic: dict[str, tuple[int, float]] = {}
+        self._by_topic: Memo[str, tuple[int, float]] = Memo(_MAX_HEADERS)
 
     def note(self, topic: str) -> None:
         count, until = self._by_topic.get(topic, (0, 0.0))
         now = time.monotonic()
-        if len(self._by_topic) >= _MAX_HEADERS:
-            self._by_topic.clear()
-        self._by_topic[topic] = (count + 1, until) if now < until else (1, now + self._seconds)
+        self._by_topic.keep(topic, (count + 1, until) if now < until else (1, now + self._seconds))
 
     def too_many(self, topic: str) -> bool:
         count, until = self._by_topic.get(topic, (0, 0.0))

@@ -11,6 +11,7 @@ from streamnative_serdes import _config as config
 from streamnative_serdes._config import schema_limits
 from streamnative_serdes._log import logger
 from streamnative_serdes._topics.binding import Binding, Topic
+from streamnative_serdes._topics.cache import Memo
 from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
 from streamnative_serdes._topics.schema_version import SchemaVersion
 from streamnative_serdes._topics.topic_state import KeptWhileUnchanged, TopicState
@@ -85,7 +86,7 @@ class ReadPolicy:
         self.pairs = PairReading(conf, both, self.reading, self.binding, self.evolution.reader, given.is_key)
         self._unknown_ids = UnknownIds(conf["cache.missing.ttl.sec"])
         self.topics: set[str] = set()  # that are read in batches, or were asked for ahead of their first message
-        self.columns: dict[tuple[object, Dialect, bool], Columns | TypedColumns] = {}  # that batches are read into
+        self.columns: Memo[tuple[object, Dialect, bool], Columns | TypedColumns] = Memo(64)  # of batches
         self.readers: KeptWhileUnchanged[Any] = KeptWhileUnchanged(conf["cache.capacity"])  # by topic and columns
         self._options = config.codec_arguments(conf)
         self._of_whole = config.codec_arguments({**conf, "ignore.trailing.bytes": False})
@@ -230,7 +231,7 @@ class ReadPolicy:
             self.binding.require(state, reader)  # known may be of the second registry
         lifetime = math.inf
         if target is None and not self.is_key:  # whose schema is not one of the topic's versions
-            version, lifetime = self.evolution.reader(state, None if is_sign(key) else known.version)
+            version, lifetime = self.evolution.reader(state, None if is_sign(key) else known.info.version)
             reader, shapes = (None, None) if version is None else (version.schema, {})
         options = self.codec_options(key)
         try:

@@ -143,7 +143,7 @@ class TopicState:
 
     def _newer(self, known: SchemaVersion) -> SchemaVersion:
         newest = self.newest
-        return known if newest is None or newest.version <= known.version else newest
+        return known if newest is None or newest.info.version <= known.info.version else newest
 
     def contradiction(self, info: SchemaInfo, limits: Limits) -> str:
         """Why the registry's answer contradicts the known schemas of the topic; empty if there is no contradiction."""
@@ -263,14 +263,13 @@ class Topics:
         """
         known = self.get(topic).schemas.get(info.version)
         if known is None:
-            return self._keep(topic, known_from(topic, info, self.limits))
-        if known.info.timestamp == 0 != info.timestamp:  # known from another process, where a POST had no timestamp
-            return self._keep(topic, replace(known, info=replace(known.info, timestamp=info.timestamp)))
-        return known
-
-    def _keep(self, topic: TopicName, known: SchemaVersion) -> SchemaVersion:
-        self.change(topic, lambda state: state.with_schema(known, self._capacity))
-        return known
+            found = known_from(topic, info, self.limits)
+        elif known.info.timestamp == 0 != info.timestamp:  # known from another process, where a POST had no timestamp
+            found = replace(known, info=replace(known.info, timestamp=info.timestamp))
+        else:
+            return known
+        self.change(topic, lambda state: state.with_schema(found, self._capacity))
+        return found
 
     def keep_registered(self, topic: TopicName, posted: Posted, known: SchemaVersion) -> None:
         """Keep the answer to a registration, and forget refusals: the registry may accept such questions now."""

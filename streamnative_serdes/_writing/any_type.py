@@ -10,6 +10,7 @@ import math
 from typing import Any, Final
 
 from streamnative_serdes import _call_path
+from streamnative_serdes._topics.cache import Memo
 from streamnative_serdes._topics.schema_version import SchemaVersion
 from streamnative_serdes._topics.topic_state import TopicState
 from streamnative_serdes.errors import ConfigError, EncodeError, SchemaError, SchemaNotFoundError
@@ -21,7 +22,6 @@ from .policy import WritePolicy
 from .typed import half_of, known_of
 
 _SCHEMALESS: Final = frozenset({"BYTES", "NONE"})
-_MAX_CLASSES: Final = 1_000  # whose codecs one serializer keeps
 
 
 class AnyTypeWritePolicy(WritePolicy):
@@ -43,7 +43,7 @@ class AnyTypeWritePolicy(WritePolicy):
         super().__init__(conf, given._replace(schema=pair if other else pair or schema))
         self._without = given.schema is None
         self._own: SchemaVersion | None = None
-        self._halves: dict[type, _call_path.Half] = {}  # by the class of the objects
+        self._halves: Memo[type, _call_path.Half] = Memo(1_000)  # by the class of the objects
         if schema is not None and other:
             self._refuse_key()
             self._own = known_of(schema, conf)
@@ -82,9 +82,7 @@ class AnyTypeWritePolicy(WritePolicy):
             return self._half
         found = self._halves.get(key)
         if found is None:
-            if len(self._halves) >= _MAX_CLASSES:
-                self._halves.clear()
-            found = self._halves.setdefault(key, half_of(own, self.conf, key))
+            found = self._halves.keep(key, half_of(own, self.conf, key))
         return found
 
     def _refuse_schema(self, topic: TopicState) -> None:

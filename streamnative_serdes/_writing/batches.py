@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from streamnative_serdes.arrow import ColumnWriter
     from streamnative_serdes.arrow.typed_columns import TypedColumnWriter
 
-_MAX_WRITERS = 64  # schemas whose writers are kept
-
 
 def write_batch(
     serdes: _call_path.Serializer, policy: WritePolicy, topic: str, batch: Any, *, large_types: bool
@@ -92,7 +90,8 @@ def _bound_first(
 
 
 def _writer(policy: WritePolicy, schema: Schema, make: type[ColumnWriter]) -> ColumnWriter | TypedColumnWriter:
-    return _kept(policy, schema.text) or _keep(policy, schema.text, make(schema, config.codec_arguments(policy.conf)))
+    kept, name = policy.writers, schema.text
+    return kept.get(name) or kept.keep(name, make(schema, config.codec_arguments(policy.conf)))
 
 
 def _typed_writer(policy: WritePolicy, known: SchemaVersion) -> ColumnWriter | TypedColumnWriter:
@@ -100,17 +99,4 @@ def _typed_writer(policy: WritePolicy, known: SchemaVersion) -> ColumnWriter | T
 
     options = config.codec_arguments(policy.conf)
     parts = parts_of(known, config.schema_limits(policy.conf), options, to_write=True)
-    return _kept(policy, parts.name) or _keep(policy, parts.name, TypedColumnWriter(parts, options))
-
-
-def _kept(policy: WritePolicy, name: object) -> ColumnWriter | TypedColumnWriter | None:
-    return policy.writers.get(name)
-
-
-def _keep(
-    policy: WritePolicy, name: object, writer: ColumnWriter | TypedColumnWriter
-) -> ColumnWriter | TypedColumnWriter:
-    if len(policy.writers) >= _MAX_WRITERS:
-        policy.writers.clear()
-    policy.writers[name] = writer
-    return writer
+    return policy.writers.get(parts.name) or policy.writers.keep(parts.name, TypedColumnWriter(parts, options))

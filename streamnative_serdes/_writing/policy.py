@@ -11,6 +11,7 @@ from streamnative_serdes import _call_path, header
 from streamnative_serdes import _config as config
 from streamnative_serdes._schema import AvroType, Map, Record, Schema, children
 from streamnative_serdes._topics.binding import Binding, Topic
+from streamnative_serdes._topics.cache import Memo
 from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
 from streamnative_serdes._topics.schema_version import Posted, SchemaVersion
 from streamnative_serdes._topics.topic_state import KeptWhileUnchanged, TopicState
@@ -73,9 +74,6 @@ def _path_of_map(node: AvroType, path: str, seen: set[int]) -> str | None:
     return next((found for found in inner if found is not None), None)
 
 
-_MAX_CLASSES = 1_000  # whose codecs one serializer keeps
-
-
 class WritePolicy:
     """The choice of the schema version that an object is written by, for one serializer; configured once.
 
@@ -98,14 +96,14 @@ class WritePolicy:
         second = config.confluent_conf(conf)
         self.confluent = None if second is None else ConfluentSchemas.shared(second)
         self.topics: set[str] = set()  # that are written in batches, or were asked for ahead of their first message
-        self.writers: dict[object, ColumnWriter | TypedColumnWriter] = {}  # of batches, by schema
+        self.writers: Memo[object, ColumnWriter | TypedColumnWriter] = Memo(64)  # of batches, by schema
         self.batch_writers: KeptWhileUnchanged[Any] = KeptWhileUnchanged(conf["cache.capacity"])  # by topic
         self._given = given
         schema = keys if self._bare_keys else schema
         self._pair = given_pair(schema, conf) if isinstance(schema, KeyValueSchema) else None
         self._class = schema if isinstance(schema, type) else None
         self._codec = None if schema is None or self._pair is not None else self.own_codec(schema, self._class)
-        self._by_class: dict[type, Codec] = {}  # of objects whose class has a schema; one for all topics
+        self._by_class: Memo[type, Codec] = Memo(1_000)  # of objects whose class has a schema; one for all topics
         self._refuse_unused_fault()
         self._refuse_lone_key()
 
@@ -307,10 +305,7 @@ class WritePolicy:
             return own
         codec = self._by_class.get(key)
         if codec is None:
-            codec = codec_of(key if own is None else own.schema, key, self.conf)
-            if len(self._by_class) >= _MAX_CLASSES:
-                self._by_class.clear()
-            self._by_class[key] = codec
+            codec = self._by_class.keep(key, codec_of(key if own is None else own.schema, key, self.conf))
         return codec
 
     def _chosen(self, topic: Topic) -> tuple[SchemaVersion, float]:
