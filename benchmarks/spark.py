@@ -2,7 +2,7 @@
 
 python benchmarks/spark.py                     tables and goals: 1,000,000 rows, 7 rounds
 python benchmarks/spark.py --quick             the same in a minute, less precise
-python benchmarks/spark.py --write-docs        also write the table in docs/spark-performance.md, and its chart
+python benchmarks/spark.py --write-docs        also write the page and its chart
 
 Each job runs on local[2], from a parquet file of two partitions. The ceilings are tasks with the same input and output
 as ours that do no work: they return slices of batches that were made beforehand.
@@ -140,7 +140,8 @@ def main() -> int:
         shares = ", ".join(f"{ours} {got:.0%}" for (_, ours, peer), got in times.items() if peer == CEILING)
         others = ", ".join(f"{ours} {got:.1f}" for (_, ours, peer), got in times.items() if peer == FASTAVRO)
         summary = f"Share of what Spark allows: {shares}. Times as fast as fastavro: {others}."
-        write_docs(DOCS / "spark-performance.md", "\n".join([job_table(cells, rows), "", summary, "", heading(rows, rounds)]))
+        text = "\n".join([job_table(cells, rows), "", summary, "", heading(rows, rounds)])
+        write_docs(DOCS / "spark-performance.md", text)
         (DOCS / "benchmark-spark.svg").write_text(chart(cells))
     return status
 

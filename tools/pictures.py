@@ -123,7 +123,7 @@ def rooms() -> Picture:
 
 
 def decision() -> Picture:
-    """Which schema reads a message."""
+    """The decision which schema reads a message."""
     picture = Picture("Which schema reads a message", 780, 430)
     questions = (
         (20, "begins with 0x03 0x04?"),

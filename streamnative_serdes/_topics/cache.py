@@ -13,7 +13,7 @@ _V = TypeVar("_V")
 
 
 class Memo(dict[_K, _V]):
-    """What can be made again, by key; emptied when it has ``most`` entries. It needs no lock, and no care at a fork."""
+    """Values that can be made again, by key; emptied when it has ``most`` entries. Needs no lock."""
 
     def __init__(self, most: int) -> None:
         super().__init__()

@@ -59,7 +59,7 @@ class AvroDeserializer(KafkaAvroDeserializer):
             constructor. Without one, each value is read with its writer's schema.
         from_dict: ``from_dict(data, ctx)`` converts a decoded value to an object.
         return_record_name: decode a record in a union to a tuple of its full name and the dict.
-        conf: Confluent's keys listed in docs/from-confluent.md, and the deserializer's options in docs/config.md. Trailing
+        conf: Confluent's keys listed in docs/from-confluent.md, and the options in docs/config.md. Trailing
             bytes after the value are ignored, as Confluent's deserializer does, unless ``ignore.trailing.bytes`` is
             false or the message has no header with a known version. With ``confluent.schema.registry.url``, values that
             Confluent's serializer wrote are read too, as ``schema.id.deserializer`` says, or as ``framings`` does.

@@ -1,7 +1,8 @@
 """The same queries through Spark's own Kafka source and through ours, on one real Kafka, give the same rows.
 
 Spark's is a jar that Ivy finds for PySpark 4.0.0 alone. So this runs where that version is: in `tox -e spark40`, or
-with SPARK_4_0_0, a folder that `pip install --target FOLDER pyspark==4.0.0` has filled. docs/spark-same-rows.md has the outcome.
+with SPARK_4_0_0, a folder that `pip install --target FOLDER pyspark==4.0.0` has filled. The outcome is in
+docs/spark-same-rows.md.
 """
 
 from __future__ import annotations

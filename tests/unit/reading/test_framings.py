@@ -452,11 +452,12 @@ def test_bare_messages_with_ever_new_ids_cost_sixteen_requests(
     # One that nothing can read, by an id that was not asked for so far, has both reasons.
     counted = {**SHOP, "fields": [*SHOP["fields"], {"name": "count", "type": "int"}]}  # type: ignore[misc]
     damaged = prefixed(second.register("orders-value", counted), b"\xff")
-    with pytest.raises(DecodeError, match="as the former: field id, byte .*; as the latter: .*, got 4 more bytes"):
-        if batch:
+    with pytest.raises(DecodeError, match=r"as the former: field id, byte .*; as the latter: .*, got 4 more bytes"):
+        _ = (
             deserializer.deserialize_batch("orders", [damaged], headers=[None])
-        else:
-            deserializer.deserialize("orders", damaged)
+            if batch
+            else deserializer.deserialize("orders", damaged)
+        )
 
 
 def test_in_one_batch_a_new_id_is_asked_for_after_many_unknown_ones(

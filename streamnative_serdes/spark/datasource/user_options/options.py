@@ -214,7 +214,11 @@ def _unknown(name: str, use: Use) -> ConfigError:
         )
     near = nearest(name, by_lower, ALIKE)
     closest = by_lower[near or nearest(name, by_lower, 0.0) or "subscribe"]
-    hint = f"did you mean {closest}?" if near else f"the nearest one is {closest}; docs/spark-read.md and spark-write.md list them"
+    hint = (
+        f"did you mean {closest}?"
+        if near
+        else f"the nearest one is {closest}; docs/spark-read.md and spark-write.md list them"
+    )
     return ConfigError(f"unknown option {name[:100]!r}", hint=hint)
 
 
