@@ -182,12 +182,7 @@ class WritingFace(_call_path.Serializer, Lifecycle, Serializer):
 
 
 def _loaded(schema: Any) -> Any:
-    """The schema that a constructor keeps: a file is read now, since it may be missing where a pickle goes.
-
-    Raises:
-        SchemaError: ``schema`` is not a schema, or the file cannot be read.
-        ConfigError: a library that the type needs is not installed.
-    """
+    """The schema that a constructor keeps: a file is read now, since it may be missing where a pickle goes."""
     if isinstance(schema, KeyValueSchema):
         return replace(schema, key=_loaded(schema.key), value=_loaded(schema.value))
     if isinstance(schema, TypedSchema):

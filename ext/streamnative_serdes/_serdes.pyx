@@ -226,12 +226,16 @@ cdef class _Serdes:
 
     cdef Bound ask(self, str topic, object key, object context):
         """Ask the policy for a Bound: a miss."""
+        cdef Bound bound
         self.misses += 1
         try:
-            return self.policy.bind(self, topic, key, context)
+            bound = self.policy.bind(self, topic, key, context)
         except Exception:
             self.errors += 1
             raise
+        if bound is not None and bound.topic == topic:
+            bound.topic = topic             # the same object is found faster than equal text
+        return bound
 
     cdef _Serdes for_keys(self):
         """Ask the policy for the Bound of keys, as the context demands."""

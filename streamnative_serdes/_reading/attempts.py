@@ -56,19 +56,12 @@ class Attempt(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """An attempt that has not read the message.
-
-    Args:
-        attempt: the attempt.
-        version: the version that was tried; -1 if there is none.
-        error: the reason; None if the registry does not have the version in the header.
-        reader: of a message of its own, if there is one.
-    """
+    """An attempt that has not read the message, by which version (or -1), and why not; None: by an unknown version."""
 
     attempt: Attempt
     version: int
     error: SerdesError | None
-    reader: Bound | None = None
+    reader: Bound | None = None  # of a message that is not read in a batch
 
 
 def is_sign(key: int) -> bool:
@@ -91,14 +84,10 @@ def headerless(caller: int | None) -> int:
 def attempts_of(
     key: int, caller: int | None = None, sign: int | None = None, *, known: bool, whole: bool
 ) -> tuple[Attempt, ...]:
-    """All attempts at a message, of which the first is by ``key``.
+    """All attempts at a message that is bound under ``key``, by which the first one is.
 
-    Args:
-        key: what the message is bound under.
-        caller: the version that the caller gave, if any.
-        sign: the sign of Confluent's framing that the message shows, if any.
-        known: whether there is a schema under ``key``.
-        whole: whether messages without a header are read.
+    ``caller`` is the version that the caller gave, and ``sign`` the sign of Confluent's framing that the message shows.
+    ``known``: there is a schema under ``key``. ``whole``: messages without a header are read.
     """
     if key < 0 and sign is not None and whole:
         both = key, headerless(caller) if is_sign(key) else sign

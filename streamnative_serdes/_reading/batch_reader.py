@@ -60,15 +60,10 @@ class BatchMessages(NamedTuple):
 
 
 class _Way(NamedTuple):
-    """An attempt at the messages of one key.
+    """An attempt at the messages of one key, its schema and the route to columns; or why there is none of them.
 
-    Args:
-        attempt: offset, key of the schema, and what a failure means.
-        known: the schema; None if there is none.
-        route: how the messages are read into the batch's columns.
-        why_not: why there is no schema, or no route.
-        apart: the columns of the schema itself, if no message of its version could be read so far. Then the version
-            does not count, and messages are read into these columns only to find out why.
+    ``apart``: columns of its own, for a version of which no message could be read so far, and which does not count.
+    They only show why such a message cannot be read.
     """
 
     attempt: Attempt

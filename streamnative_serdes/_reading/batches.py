@@ -80,10 +80,7 @@ def read_batch(
 
 
 def _read_as_before(wanted: Wanted, data: Any, error_column: str | None) -> _Read | None:
-    """The batch, read by the reader of the batch before; None if something about the topic has changed since.
-
-    Finding out how messages are read takes longer than reading a small batch.
-    """
+    """The batch, read by the reader of the batch before; None if something about the topic has changed since."""
     policy, topic, dialect, large_types, check = wanted
     if check is not None or type(topic) is not str or topic not in policy.topics:
         return None
@@ -97,10 +94,7 @@ def _read_as_before(wanted: Wanted, data: Any, error_column: str | None) -> _Rea
 
 
 def _keep(policy: ReadPolicy, key: tuple[str, Dialect, bool], state: TopicState, reader: BatchReader) -> None:
-    """Keep the reader of a batch while the topic is in this state, if the reader can read the next batch too.
-
-    The reader is not kept if no version is known: the topic may turn out to be of another type than AVRO.
-    """
+    """Keep the reader of a batch for the next one; without a known version, the topic may be of another type."""
     if not reader.reusable or state.newest is None:
         return
     until = -math.inf if state.latest is None else state.latest.until  # then it has to be asked for again

@@ -161,12 +161,8 @@ class ReadPolicy:
     def known(self, topic: Topic, key: int, there: frozenset[int] | None = None) -> tuple[SchemaVersion | None, float]:
         """The schema that wrote messages under ``key``, and for how many seconds the answer holds.
 
-        The schema is None if the registry has no such version or id, and another schema may be tried in its place.
-
-        Args:
-            topic: the topic of the messages.
-            key: a key of the call path.
-            there: all versions of the topic, if they are known: the registry is asked for no others.
+        The schema is None if the registry has no such version or id, and another schema may be tried in its place. The
+        registry is not asked for versions that are not ``there``, if all of the topic are known.
 
         Raises:
             DecodeError: messages without a header are not to be read.
@@ -264,15 +260,9 @@ class ReadPolicy:
         sign: int | None,
         error: DecodeError | None,
     ) -> Any:
-        """The datum of a message that ``bound`` cannot read.
+        """The datum of a message that ``bound`` does not read: ``error`` says why; None: the version is unknown.
 
-        Args:
-            serdes: the deserializer that reads the message.
-            bound: the reader that was tried; without a codec, if the registry does not know the version.
-            data: the whole message.
-            caller: the version that the caller of ``deserialize`` gave, if any.
-            sign: the key of the sign of Confluent's framing that the message shows, or None.
-            error: the error of ``bound``; None if the version is unknown.
+        ``caller`` is the version that the caller gave, and ``sign`` that of Confluent's framing that it shows.
         """
         topic, key = bound.topic, bound.key
         why: SerdesError | None = None
@@ -286,16 +276,15 @@ class ReadPolicy:
                     raise
                 why, error = fault, fault if isinstance(fault, DecodeError) and not bound.missing else None
         attempts = attempts_of(key, caller, sign, known=error is not None, whole=self.signs.headerless)
+        if error is not None and len(attempts) == 1:
+            return self._read_afresh(serdes, bound, data, error)
         if error is None and why is None and (key < 0 or len(attempts) == 1):
             text = "the registry does not have this schema version"
             why = SchemaNotFoundError(text, topic=topic, version=bound.version)
-        if len(attempts) > 1:
-            first = Failure(attempts[0], bound.version, error if key >= 0 else error or why, bound)
-            return self._read_otherwise(serdes, data, attempts, first)
-        if error is None:
-            assert why is not None
+        if len(attempts) == 1 and why is not None:
             raise self.explained(why, bound, data)
-        return self._read_afresh(serdes, bound, data, error)
+        first = Failure(attempts[0], bound.version, error if key >= 0 else error or why, bound)
+        return self._read_otherwise(serdes, data, attempts, first)
 
     def _read(self, serdes: _call_path.Deserializer, bound: _call_path.Bound, data: Any, attempt: Attempt) -> Any:
         """The datum, read by ``bound``, whose version counts as seen from then on."""
@@ -304,11 +293,7 @@ class ReadPolicy:
         return datum
 
     def look_up(self, serdes: _call_path.Deserializer, topic: str, key: int) -> _call_path.Bound:
-        """The bound reader of messages under ``key``, even if nothing of its version was read so far.
-
-        Raises:
-            SerdesError: as for :meth:`known`; or the second registry does not have the schema of a sign.
-        """
+        """The bound reader of messages under ``key``, even if nothing of its version was read so far."""
         reader, cache = _call_path.at_hand(serdes, topic, key)
         if reader is None:
             state = self.binding.use(topic)
@@ -318,11 +303,7 @@ class ReadPolicy:
         return self._asked_for(reader) if reader.missing and is_sign(key) else reader
 
     def _asked_for(self, bound: _call_path.Bound) -> _call_path.Bound:
-        """The reader of messages with a sign, whose id is asked for now, even if too many ids of its topic are unknown.
-
-        Raises:
-            SchemaError, SchemaNotFoundError: no message can be read by the schema of the sign.
-        """
+        """The reader of messages with a sign, whose id is asked for now, even if too many of its topic are unknown."""
         topic, key = bound.topic, bound.key
         known, _ = self.by_sign(topic, key, anyway=True)
         if known is None:

@@ -1,4 +1,4 @@
-"""The bounded caches of the SerDes: topic -> schema version or type -> entry, and what can be made again."""
+"""The bounded caches of the SerDes: topic -> schema version or type -> entry; memos."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _V = TypeVar("_V")
 
 
 class Memo(dict[_K, _V]):
-    """Values that can be made again, by key; emptied when it has ``most`` entries. Needs no lock."""
+    """A bounded dict of entries that can be made again: a full one is emptied. It needs no lock, nor care at a fork."""
 
     def __init__(self, most: int) -> None:
         super().__init__()

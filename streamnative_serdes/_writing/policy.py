@@ -326,11 +326,7 @@ class WritePolicy:
 
 
 def _of_avro(schema: Any) -> tuple[Any, Mapping[str, str]]:
-    """An Avro schema or a KeyValueSchema, and the properties that are registered with it.
-
-    Raises:
-        SchemaError: the schema is of another type.
-    """
+    """An Avro schema or a KeyValueSchema, and the properties that are registered with it."""
     if not isinstance(schema, TypedSchema):
         return schema, {}
     if schema.type != "AVRO":

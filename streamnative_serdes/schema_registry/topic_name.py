@@ -98,11 +98,7 @@ def topic_names(tree: object) -> list[TopicName]:
 
 
 def _listed(name: str) -> TopicName:
-    """As :meth:`TopicName.parse`, but a name that the broker has may contain slashes.
-
-    Raises:
-        ValueError: with what was expected.
-    """
+    """As :meth:`TopicName.parse`, but a name that the broker has may contain slashes; ValueError has the expected."""
     parts = name.removeprefix("persistent://").split("/", 2)
     if not name.startswith("persistent://") or len(parts) != 3 or not all(map(_is_name, parts)):
         raise ValueError("names of persistent topics")

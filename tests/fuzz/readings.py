@@ -42,7 +42,7 @@ def offline(codec: Codec) -> KafkaAvroDeserializer:
 
     policy = _call_path.policy_of(made)
     policy.bind = bind
-    policy.bound = lambda topic, key, **_: bind(made, topic, key, None)  # after a failure
+    policy.bound = lambda state, key, **_: bind(made, str(state), key, None)  # after a failure
     return made
 
 
