@@ -115,11 +115,11 @@ test-long: asan ## run what takes hours: kill loops, long outages, ten times the
 	$(MAKE) --no-print-directory fuzz FUZZ_ARGS="--mutants 1000000 --seed $$RANDOM"
 
 # Tests of what is compiled, and of what stands on it: the codec, columns, entries, the SerDes, classes of users.
-OF_COMPILED := $(addprefix tests/unit/,arrow codec converters models reading schema serdes topics)
+OF_COMPILED := $(addprefix tests/unit/,arrow codec converters serdes)
 
 # Memory, cycles, interrupts and the C API differ from Python to Python. Without pyspark, which none of this needs.
 NEWER := $(VENV)-newer
-NEWER_TESTS ?= $(OF_COMPILED) tests/unit/package/test_import.py tests/adversity
+NEWER_TESTS ?= $(OF_COMPILED) tests/unit/package/test_import.py $(addprefix tests/adversity/,arrow codec converters serdes)
 test-newer: $(BUILT) ## run what depends on the interpreter on the newest Python here, if it is newer than that of $(VENV)
 	@newer=$$($(BIN)/python tools/newer_python.py) || { echo "no newer Python found"; exit; }; \
 	test -x $(NEWER)/bin/python || "$$newer" -m venv $(NEWER); \
@@ -198,7 +198,7 @@ sanitized: $(BUILT)
 
 # Without the tests against Java: sanitizers do not work inside a Java virtual machine. JSON, primitives and protobuf are
 # read in Python; the compiled part of KEY_VALUE, the split by lengths, is in the mutants (tests/fuzz) too.
-UNDER_SANITIZERS := $(OF_COMPILED) $(addprefix tests/property/,arrow codec converters models reading serdes) \
+UNDER_SANITIZERS := $(OF_COMPILED) $(addprefix tests/property/,arrow codec converters serdes) \
 	$(addprefix tests/adversity/,arrow codec/test_codec_hostile_*.py codec/test_codec_threads.py \
 	converters/test_hostile_entries.py converters/test_hostile_segments.py)
 asan: sanitized ## run the tests of what is compiled, and 200,000 mutants, under AddressSanitizer and UndefinedBehaviorSanitizer
