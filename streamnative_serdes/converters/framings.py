@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from streamnative_serdes import header
-from streamnative_serdes.migration import Rewriter
+from streamnative_serdes._rewriting import Rewriter
 
 from .converter import MessageConverter
 

@@ -1,6 +1,7 @@
 """Moves topics from Confluent's framing and registry to SNIP 42 and Pulsar's registry, and back, with nothing lost."""
 
 from streamnative_serdes._kafka import patient
+from streamnative_serdes._rewriting import BadMessageError, Direction, Rewriter
 
 from .copying.copy import Report, TopicCopy
 from .copying.groups import Moved, move_groups
@@ -9,7 +10,7 @@ from .copying.resuming import ChangedTopicError, Wishes, behind_copies
 from .planning.plan import Findings, PlanOptions, plan
 from .planning.problems import Problem, ProblemsError
 from .planning.target import Target, ensure_target, transactions_by_default
-from .route import BadMessageError, Direction, Rewriter, Route, Side
+from .route import Route, Side
 from .schemas.back import BackReport, Returned, copy_schemas_back, preview_schemas_back
 from .schemas.forward import Copied, SchemaReport, copy_schemas, preview_schemas, put_back_strategies
 from .state import State, Widened

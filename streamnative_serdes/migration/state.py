@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from streamnative_serdes import _files as files
+from streamnative_serdes._rewriting import Name, Rewriter
 from streamnative_serdes._schema import Limits, parse
 from streamnative_serdes.errors import FileError
 
-from .route import Name, Rewriter, Route
+from .route import Route
 
 KIND: Final = "migration state"
 _LIMITS: Final = Limits(size=1 << 30, names=1_000_000, depth=1_000)  # the registries have taken the schema

@@ -193,7 +193,7 @@ ROOMS = (
     ),
     Room(
         "migration",
-        package("migration/*"),
+        package("migration/*", "_rewriting.py"),
         units("migration", "cli"),
         ("tests/unit", "tests/property/migration"),
         0, 10,

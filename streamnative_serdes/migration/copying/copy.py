@@ -32,9 +32,10 @@ from streamnative_serdes._kafka import (
     place_of,
     require_producer_ids,
 )
+from streamnative_serdes._rewriting import BadMessageError, UnmappedSchemaError
 from streamnative_serdes.errors import RawMessage, SerdesError
 from streamnative_serdes.migration.planning.target import ensure_target
-from streamnative_serdes.migration.route import BadMessageError, Route, UnmappedSchemaError
+from streamnative_serdes.migration.route import Route
 from streamnative_serdes.migration.state import State
 
 from .dead_letters import LEAST_LARGEST, SUFFIX, DeadLetter, DeadLetterFile, DeadLetters, DeadLetterTopic

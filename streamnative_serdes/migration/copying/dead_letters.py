@@ -35,8 +35,8 @@ from typing import Any, Final, TypeAlias
 
 from confluent_kafka import Message
 
+from streamnative_serdes._rewriting import Headers
 from streamnative_serdes.errors import FileError
-from streamnative_serdes.migration.route import Headers
 
 SUFFIX: Final = ".dead-letters"
 LEAST_LARGEST: Final = 1_048_588  # bytes of a batch in the topic: Kafka's default

@@ -15,8 +15,8 @@ from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Messag
 from confluent_kafka.admin import AdminClient
 
 from streamnative_serdes._kafka import bounds, client, committed_messages, place_of, retry, within
+from streamnative_serdes._rewriting import BadMessageError
 from streamnative_serdes.errors import SerdesError
-from streamnative_serdes.migration.route import BadMessageError
 from streamnative_serdes.migration.state import State
 
 from .messages import MessageCopier, NamedSchemas

@@ -8,10 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 from confluent_kafka import Message
 
 from streamnative_serdes._config import schema_limits
-from streamnative_serdes._schema import Schema, parse
-from streamnative_serdes.codec import Codec
-from streamnative_serdes.errors import ConfigError, DecodeError, SchemaError, SchemaNotFoundError
-from streamnative_serdes.migration.route import (
+from streamnative_serdes._rewriting import (
     KEY_HEADER,
     VALUE_HEADER,
     BadMessageError,
@@ -19,11 +16,14 @@ from streamnative_serdes.migration.route import (
     Headers,
     Name,
     Rewriter,
-    Route,
     UnmappedSchemaError,
     bare_key,
     is_text,
 )
+from streamnative_serdes._schema import Schema, parse
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.errors import ConfigError, DecodeError, SchemaError, SchemaNotFoundError
+from streamnative_serdes.migration.route import Route
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, SchemaRegistryClient
 
 _MOST_UNKNOWN: Final = 10_000  # names that the registry does not have

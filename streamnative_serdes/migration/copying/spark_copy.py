@@ -19,8 +19,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from streamnative_serdes._kafka import idempotence
+from streamnative_serdes._rewriting import BadMessageError, Rewriter, UnmappedSchemaError
 from streamnative_serdes.errors import ConfigError, RawMessage
-from streamnative_serdes.migration.route import BadMessageError, Rewriter, Route, UnmappedSchemaError
+from streamnative_serdes.migration.route import Route
 from streamnative_serdes.migration.state import State
 
 from .copy import Report, ensure_letters, letters_of, ready

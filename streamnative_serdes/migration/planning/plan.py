@@ -35,7 +35,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from streamnative_serdes._kafka import Range, Topic
-from streamnative_serdes.migration.route import Name
+from streamnative_serdes._rewriting import Name
 from streamnative_serdes.migration.state import State
 
 from .probe import probe

@@ -16,8 +16,9 @@ from confluent_kafka import KafkaException, Message
 
 from streamnative_serdes._kafka import BrokerRefusedError, BrokerUnavailableError, Cluster, RefusedMessageError, Sender
 from streamnative_serdes._log import logger
+from streamnative_serdes._rewriting import Headers
 from streamnative_serdes.errors import SerdesError
-from streamnative_serdes.migration.route import Headers, Route
+from streamnative_serdes.migration.route import Route
 
 from .source_messages import Sample
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from streamnative_serdes._broker_rules.rehearsal import Rehearsal
+from streamnative_serdes._rewriting import Name
 from streamnative_serdes.errors import (
     AuthorizationError,
     MissingEndpointError,
@@ -16,7 +17,7 @@ from streamnative_serdes.errors import (
     SchemaNotFoundError,
     SchemaRegistryError,
 )
-from streamnative_serdes.migration.route import Name, Route
+from streamnative_serdes.migration.route import Route
 from streamnative_serdes.migration.schemas.originals import Original, found_names, key, key_of, read_originals
 from streamnative_serdes.migration.schemas.strategy import strategy_in_force
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, SchemaInfo, SchemaRegistryClient, TopicName

@@ -15,7 +15,7 @@ from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, TIMESTAMP_NOT_AVAILABLE, 
 
 from streamnative_serdes import header
 from streamnative_serdes._kafka import Range, TopicConsumer, kafka_errors, place_of, refused
-from streamnative_serdes.migration.route import (
+from streamnative_serdes._rewriting import (
     KEY_HEADER,
     BadMessageError,
     Direction,

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from streamnative_serdes._broker_rules.rehearsal import Rehearsal
+from streamnative_serdes._rewriting import Name
 from streamnative_serdes.errors import AuthorizationError, IncompatibleSchemaError, SchemaError, SchemaRegistryError
-from streamnative_serdes.migration.route import Name
 from streamnative_serdes.migration.state import State
 from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient, backups
 

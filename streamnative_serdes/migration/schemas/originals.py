@@ -8,9 +8,9 @@ from functools import lru_cache
 from typing import Any, Final
 
 from streamnative_serdes._broker_rules.rehearsal import comparison_fault, refusal_of
+from streamnative_serdes._rewriting import Name
 from streamnative_serdes._schema import comparable, parse
 from streamnative_serdes.errors import FileError, MissingEndpointError, SchemaError, SchemaNotFoundError
-from streamnative_serdes.migration.route import Name
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, ConfluentSchema, SchemaInfo
 
 RESUME: Final = "what was registered is in the state file: run this again, and it continues there"

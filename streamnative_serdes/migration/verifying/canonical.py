@@ -15,6 +15,7 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
+from streamnative_serdes._rewriting import Name
 from streamnative_serdes._schema import (
     Array,
     AvroType,
@@ -33,7 +34,6 @@ from streamnative_serdes._schema import (
 )
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError
-from streamnative_serdes.migration.route import Name
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, SchemaRegistryClient, TopicName
 
 FINGERPRINT: Final = 16  # bytes

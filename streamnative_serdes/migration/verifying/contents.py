@@ -21,9 +21,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from confluent_kafka import TIMESTAMP_CREATE_TIME, Message
 
-from streamnative_serdes.errors import DecodeError, SchemaNotFoundError, SchemaRegistryError
-from streamnative_serdes.migration.copying.messages import PLACE, HeaderLossError, Rules
-from streamnative_serdes.migration.route import (
+from streamnative_serdes._rewriting import (
     VALUE_HEADER,
     BadMessageError,
     Direction,
@@ -33,6 +31,8 @@ from streamnative_serdes.migration.route import (
     bare_key,
     without,
 )
+from streamnative_serdes.errors import DecodeError, SchemaNotFoundError, SchemaRegistryError
+from streamnative_serdes.migration.copying.messages import PLACE, HeaderLossError, Rules
 
 from .canonical import KnownSchema, SideSchemas, Value
 

@@ -19,12 +19,12 @@ from typing import Any, Final, Literal, TypeAlias
 from confluent_kafka import Message
 
 from streamnative_serdes._kafka import bounds
+from streamnative_serdes._rewriting import BadMessageError
 from streamnative_serdes.errors import ConfigError, SerdesError
 from streamnative_serdes.migration.copying.dead_letters import SUFFIX, DeadLetter
 from streamnative_serdes.migration.copying.messages import Rules
 from streamnative_serdes.migration.copying.progress import Progress, ProgressTopic
 from streamnative_serdes.migration.copying.resuming import ChangedTopicError, require_known
-from streamnative_serdes.migration.route import BadMessageError
 from streamnative_serdes.migration.state import State
 
 from .canonical import of_confluent, of_pulsar

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from examples import examples
 from streamnative_serdes import header
+from streamnative_serdes._rewriting import VALUE_HEADER, Rewriter
 from streamnative_serdes.migration.copying.dead_letters import PREFIX, DeadLetter, DeadLetterFile, read_file
-from streamnative_serdes.migration.route import VALUE_HEADER, Rewriter
 
 IDS, VERSIONS = st.integers(0, 2**31 - 1), st.integers(0, 2**63 - 1)
 NAMES = st.text(st.characters(codec="utf-8"), max_size=8) | st.text("abc", max_size=3).map(lambda end: PREFIX + end)

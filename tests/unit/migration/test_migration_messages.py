@@ -10,6 +10,15 @@ import pytest
 from confluent_stand_in import ConfluentStandIn
 
 from streamnative_serdes import header
+from streamnative_serdes._rewriting import (
+    KEY_HEADER,
+    VALUE_HEADER,
+    BadMessageError,
+    Rewriter,
+    UnmappedSchemaError,
+    bare_key,
+    name_in_header,
+)
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.migration.copying.messages import (
@@ -20,17 +29,7 @@ from streamnative_serdes.migration.copying.messages import (
     Rules,
     with_place,
 )
-from streamnative_serdes.migration.route import (
-    KEY_HEADER,
-    VALUE_HEADER,
-    BadMessageError,
-    Rewriter,
-    Route,
-    Side,
-    UnmappedSchemaError,
-    bare_key,
-    name_in_header,
-)
+from streamnative_serdes.migration.route import Route, Side
 from streamnative_serdes.migration.verifying.contents import SourceContents
 
 GUID = UUID("89791762-2336-186f-9674-180ca802d4d1")

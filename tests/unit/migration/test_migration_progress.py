@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from streamnative_serdes._rewriting import BadMessageError
 from streamnative_serdes.errors import ConfigError, SerdesError
 from streamnative_serdes.migration.copying import copy as copying
 from streamnative_serdes.migration.copying import groups, progress, resuming
@@ -19,7 +20,7 @@ from streamnative_serdes.migration.copying.dead_letters import DeadLetter, DeadL
 from streamnative_serdes.migration.copying.messages import PLACE
 from streamnative_serdes.migration.copying.progress import Kept, Progress, ProgressTopic
 from streamnative_serdes.migration.copying.resuming import Wishes, behind_copies, find_places
-from streamnative_serdes.migration.route import BadMessageError, Route, Side
+from streamnative_serdes.migration.route import Route, Side
 
 SOURCE = "orders@CLUSTER"
 

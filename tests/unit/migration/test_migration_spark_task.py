@@ -5,10 +5,10 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
+from streamnative_serdes._rewriting import BadMessageError
 from streamnative_serdes.migration import Route, Rules, Side
 from streamnative_serdes.migration.copying import spark_copy
 from streamnative_serdes.migration.copying.dead_letters import OFFSET
-from streamnative_serdes.migration.route import BadMessageError
 
 
 class FakeOutbox:

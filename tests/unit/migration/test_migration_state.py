@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from streamnative_serdes._rewriting import Direction
 from streamnative_serdes.errors import ConfigError, FileError
-from streamnative_serdes.migration.route import Direction, Route, Side
+from streamnative_serdes.migration.route import Route, Side
 from streamnative_serdes.migration.state import State, Widened, default_path
 
 GUID = "89791762-2336-186f-9674-180ca802d4d1"

@@ -57,6 +57,7 @@ class Missing:
 
 sys.meta_path.insert(0, Missing())
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, SerdesError
+from streamnative_serdes.converters import ConfluentFramingConverter
 from streamnative_serdes.serialization import MessageField, SerializationContext, SerializationError, Serializer
 from streamnative_serdes.testing import LocalRegistry
 
@@ -66,6 +67,7 @@ with LocalRegistry() as registry:
     assert isinstance(serializer, Serializer) and issubclass(SerdesError, SerializationError)
     ctx = SerializationContext("users", MessageField.VALUE)
     print(deserializer(serializer("Ada", ctx), ctx), MessageField.VALUE)
+    print(ConfluentFramingConverter({7: 0}).convert(memoryview(b"\\0\\0\\0\\0\\7abc"))[10:].decode())
 try:
     import streamnative_serdes.migration
 except ImportError as error:
@@ -77,7 +79,7 @@ def test_the_serdes_work_without_confluent_kafka_and_what_needs_it_says_so() -> 
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", WITHOUT_KAFKA], capture_output=True, text=True, timeout=60
     )
-    expected = "Ada value\nconfluent-kafka Kafka's client is not installed: pip install confluent-kafka\n"
+    expected = "Ada value\nabc\nconfluent-kafka Kafka's client is not installed: pip install confluent-kafka\n"
     assert (done.stdout, done.stderr) == (expected, "")
 
 
