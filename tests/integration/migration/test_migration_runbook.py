@@ -23,7 +23,7 @@ from servers import ConfluentRegistry, Kafka, Pulsar
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 
 TEXT = (Path(__file__).parents[3] / "docs" / "migration.md").read_text(encoding="utf-8")
-PART = TEXT[TEXT.index("## Copy a topic without downtime") : TEXT.index("## Replace the SerDes")]
+PART = TEXT[TEXT.index("## Copy a topic without downtime") : TEXT.index("## Keys")]
 # Blocks of commands, and the places where the copy that was left running is to be stopped.
 STEPS = re.findall(r"```sh\n(.*?)```|(stop the copy with Ctrl-C)", PART, re.DOTALL | re.IGNORECASE)
 LIMIT = 300.0  # seconds
