@@ -19,7 +19,7 @@ INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
 DEMO := $(VENV)/.demo
 
-.PHONY: help install install-demo build demo demo-columns demo-real servers test test-servers test-spark test-others test-long test-newer test-integration check lint types imports bench bench-spark bench-migration bench-scale bench-key-value bench-entries bench-rust wheel site lock asan fuzz fuzz-guided mutants format docs-api \
+.PHONY: help install install-demo build demo demo-columns demo-real servers test test-servers test-spark test-others test-long test-newer test-integration check lint types imports bench bench-spark bench-migration bench-scale bench-key-value bench-entries bench-rust wheel release-check site lock asan fuzz fuzz-guided mutants format docs-api \
 	clean distclean sanitized
 
 help: ## show this list
@@ -175,6 +175,9 @@ bench-rust: $(BUILT) ## compare Arrow columns with Rust's arrow-avro; needs carg
 
 wheel: $(BUILT) ## build sdist and wheel in dist/, check them, install the wheel elsewhere and test it there
 	$(BIN)/python tools/check_wheel.py
+
+release-check: wheel ## do all of a release that needs no account, and say what is left to a person
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python tools/release_check.py
 
 # Builds with AddressSanitizer and UndefinedBehaviorSanitizer in a copy of the sources, so the regular build is not
 # touched. Requires Linux and gcc. -fno-wrapv, because Python's own -fwrapv would hide integer overflows.

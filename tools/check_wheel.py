@@ -15,6 +15,8 @@ import venv
 import zipfile
 from pathlib import Path, PurePosixPath
 
+import sbom
+
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
 IN_WHEEL = {".py", ".pyi", ".so", ".pyd", ".typed"}
@@ -137,6 +139,20 @@ def try_elsewhere(wheel: Path) -> None:
         run(programs / "pytest", *TRIED, cwd=elsewhere)
 
 
+def try_without_kafka(wheel: Path) -> None:
+    """Run tools/try_wheel.py in an environment that lacks confluent-kafka."""
+    with tempfile.TemporaryDirectory(prefix="streamnative-serdes-") as folder:
+        elsewhere = Path(folder)
+        shutil.copy(ROOT / "tools" / "try_wheel.py", elsewhere)
+        venv.create(elsewhere / "venv", with_pip=True)
+        python = elsewhere / "venv" / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+        run(python, "-m", "pip", "install", "--quiet", "--no-deps", wheel, cwd=elsewhere)
+        run(
+            python, "-m", "pip", "install", "--quiet", "fastavro", "requests", "pyarrow", "google-crc32c", cwd=elsewhere
+        )
+        run(python, "try_wheel.py", cwd=elsewhere)
+
+
 def copy_into(folder: Path, name: str) -> None:
     target = folder / name
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -151,7 +167,9 @@ def main() -> None:
     check_sdist(sdist)
     check_wheel(wheel)
     wheel = repair(wheel)
+    print("with", sbom.add(wheel))
     try_elsewhere(wheel)
+    try_without_kafka(wheel)
     print(f"good: {sdist.name} and {wheel.name} in {DIST.name}/")
 
 

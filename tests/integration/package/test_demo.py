@@ -7,12 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from servers import downloads
 
 ROOT = Path(__file__).parents[3]
 PATH = [str(ROOT / "tests" / "servers"), str(ROOT / "examples")]
 
 
+@pytest.mark.long  # each part of it has tests of its own, and `make demo` runs the job
 def test_the_flights_job_runs_on_servers_started_for_it(servers_at_hand: None) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "servers", "demo", "--rows", "2000"],
