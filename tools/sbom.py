@@ -1,7 +1,7 @@
 """Write a software bill of materials into a wheel (PEP 770): ``python tools/sbom.py WHEEL...``.
 
-The file is ``*.dist-info/sboms/streamnative-serdes.cdx.json`` (CycloneDX 1.6). It lists the package, what it requires,
-and Cython, whose runtime is compiled into its modules. auditwheel writes one for libraries that it copies: it copies none.
+The file, ``*.dist-info/sboms/streamnative-serdes.cdx.json`` (CycloneDX 1.6), lists the package, what it requires, and
+Cython, whose runtime is compiled into the modules. auditwheel writes one for libraries that it copies: it copies none.
 """
 
 from __future__ import annotations
