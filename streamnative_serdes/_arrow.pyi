@@ -147,7 +147,7 @@ def produce_all(
 
 @final
 class Deliveries:
-    """What a producer reports of its messages: call it with (error, message), as ``on_delivery``.
+    """The reports of a producer on its messages: call it with (error, message), as ``on_delivery``.
 
     ``failed`` has the errors, and ``ends`` the last offset by (topic, partition).
     """

@@ -136,10 +136,10 @@ class Deserializer(_Serdes):
     """The call path of a deserializer."""
 
     def __call__(self, data: Buffer | None, ctx: Any = None) -> Any:
-        """What the message ``data`` of ``ctx.topic`` holds; None for None."""
+        """The datum of the message ``data`` of ``ctx.topic``; None for None."""
 
     def deserialize(self, topic: str, data: Buffer | None, version: int | None = None, headers: Any = None) -> Any:
-        """What the message ``data`` of ``topic`` holds; None for None.
+        """The datum of the message ``data`` of ``topic``; None for None.
 
         ``version`` is the schema version of a message without a header, where the caller knows it (from Pulsar's
         metadata, say); None, or pulsar-client's -1, where not. ``headers`` are the message's, as the client returns
