@@ -155,7 +155,7 @@ class Deliveries:
     failed: list[Any]
     @property
     def ends(self) -> dict[tuple[str, int], int]:
-        """What was reported so far. Clear it to begin again."""
+        """The reports so far. Clear them to begin again."""
 
     def __call__(self, error: Any, message: Any) -> None: ...
 

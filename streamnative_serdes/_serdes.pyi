@@ -13,7 +13,7 @@ BY_HEADER: Final[int]
 UNFRAMED: Final[int]
 """The key of messages that have none of the framings to be read. All keys of the second registry are below it."""
 MISS: Final[object]
-"""What ``serialize_bound`` and ``deserialize_bound`` return instead of asking the policy."""
+"""The result of ``serialize_bound`` and ``deserialize_bound`` where they would have to ask the policy."""
 
 def without_header(version: int) -> int:
     """The key of ``version`` for messages without a header, and back: -2, -3, ... for 0, 1, ....
@@ -59,7 +59,7 @@ class Pair:
 
 @final
 class Bound:
-    """What a topic is read or written with, under one key: header, codec and how long that holds. Never changes."""
+    """The reader or writer of a topic's messages under one key: header, codec and lifetime. Never changes."""
 
     def __new__(
         cls,
@@ -88,7 +88,7 @@ class Bound:
         """Whether there is nothing to read with: the registry does not have this version."""
     @property
     def by(self) -> object:
-        """What reads, to be compared with that of another Bound."""
+        """The codec or pair that reads, to compare with that of another Bound."""
 
 @disjoint_base
 class _Serdes:
@@ -149,7 +149,7 @@ class Deserializer(_Serdes):
     def stats(self) -> dict[str, int]: ...
 
 def at_hand(deserializer: Deserializer, topic: str, key: int) -> tuple[Bound | None, object]:
-    """What is bound under ``key``, or None, and the cache to :func:`keep` it in."""
+    """The Bound under ``key``, or None, and the cache to :func:`keep` it in."""
 
 def keep(deserializer: Deserializer, cache: object, bound: Bound) -> Bound:
     """Bind ``bound`` for further messages, for a policy that recovers; nothing is counted."""
