@@ -155,7 +155,7 @@ class Deliveries:
     failed: list[Any]
     @property
     def ends(self) -> dict[tuple[str, int], int]:
-        """The reports so far. Clear them to begin again."""
+        """The last offset by topic and partition, as far as reported. Clear it to begin again."""
 
     def __call__(self, error: Any, message: Any) -> None: ...
 
