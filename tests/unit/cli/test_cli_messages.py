@@ -16,8 +16,9 @@ from uuid import UUID
 
 import pytest
 from command import CommandLine
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Producer
 from confluent_stand_in import ConfluentStandIn
+from first_messages import first_messages
 from schemas import record
 from waiting import elsewhere
 from wire import sized, varint
@@ -75,13 +76,7 @@ def send(broker: MockBroker, topic: str, *values: bytes | None, **more: Any) -> 
 
 def received(broker: MockBroker, topic: str, count: int) -> list[Any]:
     """Key, headers and value of the first messages of partition 0."""
-    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "test", **QUIET})
-    consumer.assign([TopicPartition(topic, 0, 0)])
-    try:
-        messages = consumer.consume(count, timeout=60)
-    finally:
-        consumer.close()
-    return [(message.key(), message.headers(), message.value()) for message in messages]
+    return [(message.key(), message.headers(), message.value()) for message in first_messages(broker, topic, count)]
 
 
 def line(value: Any, **more: Any) -> str:

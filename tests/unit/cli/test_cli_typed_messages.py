@@ -10,7 +10,8 @@ from typing import Any, Final
 import pytest
 import requests
 from command import CommandLine
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Producer
+from first_messages import first_messages
 
 from streamnative_serdes import KafkaAvroSerializer, KafkaPulsarSerializer, KeyValueSchema, TypedSchema, header
 from streamnative_serdes.codec import Codec
@@ -53,13 +54,7 @@ def send(broker: MockBroker, topic: str, *messages: tuple[bytes | None, bytes | 
 
 
 def received(broker: MockBroker, topic: str, count: int) -> list[Any]:
-    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "test", **QUIET})
-    consumer.assign([TopicPartition(topic, 0, 0)])
-    try:
-        messages = consumer.consume(count, timeout=60)
-    finally:
-        consumer.close()
-    return [(message.key(), message.value()) for message in messages]
+    return [(message.key(), message.value()) for message in first_messages(broker, topic, count)]
 
 
 def post(registry: LocalRegistry, topic: str, kind: str, text: str = "") -> None:
