@@ -114,7 +114,7 @@ test-long: asan ## run what takes hours: kill loops, long outages, ten times the
 	SERDES_EXAMPLES=10 HYPOTHESIS_PROFILE=dev $(PYTEST) tests/property tests/integration/contract
 	$(MAKE) --no-print-directory fuzz FUZZ_ARGS="--mutants 1000000 --seed $$RANDOM"
 
-# Tests of what is compiled, and of what stands on it: the codec, columns, entries, the SerDes, classes of users.
+# Tests of the rooms that have compiled modules: columns, the codec, entries, the SerDes.
 OF_COMPILED := $(addprefix tests/unit/,arrow codec converters serdes)
 
 # Memory, cycles, interrupts and the C API differ from Python to Python. Without pyspark, which none of this needs.
