@@ -1,4 +1,4 @@
-"""How a serializer or a deserializer is configured, closed and pickled: what its class has besides the call path."""
+"""How a serializer or a deserializer is configured, closed and pickled: all that its class adds to the call path."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from . import _call_path
 from . import _config as config
-from ._call_path import policy_of as policy_of  # noqa: PLC0414 - for the faces and the edges
+from ._call_path import policy_of
 from ._formats import protobuf_native_text
 from ._schema import load
 from ._topics.binding import Binding

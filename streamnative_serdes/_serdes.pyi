@@ -59,7 +59,7 @@ class Pair:
 
 @final
 class Bound:
-    """The reader or writer of a topic's messages under one key: header, codec and lifetime. Never changes."""
+    """The reader or writer of a topic's messages under one key: header, codec, lifetime. A cached one never changes."""
 
     def __new__(
         cls,

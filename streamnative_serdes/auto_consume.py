@@ -11,7 +11,8 @@ from typing import Any
 
 from . import _call_path
 from . import _config as config
-from ._lifecycle import Lifecycle, policy_of
+from ._call_path import policy_of
+from ._lifecycle import Lifecycle
 from ._reading.any_type import AnyTypePolicy, DecodedBy, GenericObject, Rule
 from ._reading.messages import OnError, Received, read_many, read_one
 from ._reading.readers import UNREAD_KEY

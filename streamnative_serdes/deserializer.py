@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import _call_path
 from . import _config as config
-from ._lifecycle import Lifecycle, policy_of
+from ._call_path import policy_of
+from ._lifecycle import Lifecycle
 from ._reading.batches import read_batch
 from ._reading.columns import columns_of
 from ._reading.messages import OnError, Received, read_many

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import _config as config
-from ._lifecycle import WritingFace, policy_of
+from ._call_path import policy_of
+from ._lifecycle import WritingFace
 from ._writing.batches import write_batch
 from ._writing.policy import WritePolicy
 

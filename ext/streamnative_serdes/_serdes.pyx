@@ -86,7 +86,7 @@ include "serdes/key_value.pyx"
 
 @cython.final
 cdef class Bound:
-    """The reader or writer of a topic's messages under one key: header, codec and lifetime. Never changes."""
+    """The reader or writer of a topic's messages under one key: header, codec, lifetime. A cached one never changes."""
 
     cdef readonly str topic
     cdef readonly object key            # reading: see Deserializer; writing: a type, or None for any

@@ -60,10 +60,10 @@ class BatchMessages(NamedTuple):
 
 
 class _Way(NamedTuple):
-    """An attempt at the messages of one key, its schema and the route to columns; or why there is none of them.
+    """An attempt to read the messages of one key: its schema and its route to columns.
 
-    ``apart``: columns of its own, for a version of which no message could be read so far, and which does not count.
-    They only show why such a message cannot be read.
+    ``why_not``: the error of an attempt that has no schema. ``apart``: separate columns, for a version of which no
+    message could be read so far; they only find out why such a message cannot be read.
     """
 
     attempt: Attempt

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, header
 from streamnative_serdes import _config as config
-from streamnative_serdes._call_path import LATEST
+from streamnative_serdes._call_path import LATEST, policy_of
 from streamnative_serdes._config import (
     CONFLUENT,
     CONFLUENT_HEADER,
@@ -20,7 +20,6 @@ from streamnative_serdes._config import (
     parse,
     schema_limits,
 )
-from streamnative_serdes._lifecycle import policy_of
 from streamnative_serdes._reading.attempts import Attempt
 from streamnative_serdes._reading.framings import schema_id_header
 from streamnative_serdes._reading.policy import ReadPolicy

@@ -20,7 +20,7 @@ from functools import cache
 from typing import Any
 
 from streamnative_serdes import _config as config
-from streamnative_serdes._lifecycle import policy_of
+from streamnative_serdes._call_path import policy_of
 from streamnative_serdes._reading.messages import (
     PulsarMessage,
     is_tombstone,

@@ -117,7 +117,7 @@ cdef class Deserializer(_Serdes):
         return NO_VERSION if version is None else without_header(version)
 
     cdef Bound other_reading(self, Bound bound, int64_t sign, object version, bint ask):
-        """The other reader of a message with a prefix that ``bound`` has read; None if there is none.
+        """Find a second reader for a message that ``bound`` has read; None if no other schema may read it.
 
         With ``ask``, the policy is asked what reads messages without a header. An id is never asked for here.
         """

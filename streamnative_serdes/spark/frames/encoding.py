@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import types as T
 
+from streamnative_serdes._call_path import policy_of
 from streamnative_serdes._config import codec_arguments, schema_limits
 from streamnative_serdes._formats.parts import PairParts, Parts, Plain
-from streamnative_serdes._lifecycle import policy_of
 from streamnative_serdes._schema import MISSING, Array, AvroType, Map, Record, Schema, Union
 from streamnative_serdes._schema.unmatched import unmatched
 from streamnative_serdes._topics.schema_version import parts_of

@@ -8,9 +8,9 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.sql import types as T
 
+from streamnative_serdes._call_path import policy_of
 from streamnative_serdes._config import schema_limits
 from streamnative_serdes._formats.parts import PairParts, Parts
-from streamnative_serdes._lifecycle import policy_of
 from streamnative_serdes._reading.batches import read_batch
 from streamnative_serdes._reading.columns import as_parts, columns_for, columns_of, latest_of_columns, target_of
 from streamnative_serdes._reading.policy import ReadPolicy

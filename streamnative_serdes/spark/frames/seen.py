@@ -18,7 +18,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from streamnative_serdes import header
-from streamnative_serdes._lifecycle import policy_of
+from streamnative_serdes._call_path import policy_of
 from streamnative_serdes._reading.batches import held_version
 from streamnative_serdes._reading.columns import latest_of_columns
 from streamnative_serdes._reading.policy import ReadPolicy

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import astuple
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
+from streamnative_serdes._call_path import policy_of
 from streamnative_serdes._config import refuse_other_tenant
 from streamnative_serdes._kafka import EARLIEST, LATEST, require_options
-from streamnative_serdes._lifecycle import policy_of
 from streamnative_serdes._reading.messages import OnError
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.errors import ConfigError

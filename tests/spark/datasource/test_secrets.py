@@ -14,7 +14,7 @@ from pyspark.sql import types as T
 
 from streamnative_serdes import ConfigError, KafkaAvroDeserializer
 from streamnative_serdes import _config as config
-from streamnative_serdes._lifecycle import policy_of
+from streamnative_serdes._call_path import policy_of
 from streamnative_serdes.spark.datasource.columns_of_kafka import KAFKA_COLUMNS
 from streamnative_serdes.spark.datasource.source import Source
 from streamnative_serdes.spark.datasource.user_options.carried import CarriedWithSecrets

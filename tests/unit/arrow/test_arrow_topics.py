@@ -23,7 +23,7 @@ from streamnative_serdes import (  # noqa: E402 - requires pyarrow
     SchemaRegistryError,
     SerdesError,
 )
-from streamnative_serdes._lifecycle import policy_of  # noqa: E402
+from streamnative_serdes._call_path import policy_of  # noqa: E402
 from streamnative_serdes._topics import binding as binding_module  # noqa: E402
 from streamnative_serdes._topics.binding import Binding  # noqa: E402
 from streamnative_serdes.arrow import in_parts  # noqa: E402

@@ -14,7 +14,7 @@ import requests
 from confluent_stand_in import ConfluentStandIn
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
-from streamnative_serdes._lifecycle import policy_of
+from streamnative_serdes._call_path import policy_of
 from streamnative_serdes.connect import (
     BYTES,
     INT8,

@@ -25,7 +25,7 @@ from streamnative_serdes import (
     SchemaNotFoundError,
     TypedSchema,
 )
-from streamnative_serdes._lifecycle import policy_of
+from streamnative_serdes._call_path import policy_of
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.schema_registry import SchemaRegistryClient
 from streamnative_serdes.testing import LocalRegistry
