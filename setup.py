@@ -6,12 +6,15 @@ Environment switches, each "1" or unset:
     STREAMNATIVE_SERDES_TRACE   line tracing, so that coverage sees .pyx files
 """
 
+import logging
 import os
 import sys
+import time
 from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 MODULES = ("_header", "_cache", "_flights", "_codec", "_serdes", "_arrow", "_records")
 
@@ -81,14 +84,33 @@ extensions = [
     for module in MODULES
 ]
 
+began = time.perf_counter()
+modules = cythonize(
+    extensions,
+    include_path=["ext"],
+    compiler_directives=directives,
+    build_dir=f"build/cython-{variant}",
+    # Where processes are forked; others would run this file again.
+    nthreads=(os.cpu_count() or 1) if sys.platform == "linux" else 0,
+)
+seconds_of_cython = time.perf_counter() - began
+
+
+class TimedBuild(build_ext):
+    """Says how long each module took, so that `make wheel` shows what the build spends its time on."""
+
+    def run(self) -> None:
+        self.announce(f"took {seconds_of_cython:5.1f} s: Cython, all modules", level=logging.INFO)
+        super().run()
+
+    def build_extension(self, ext: Extension) -> None:
+        began = time.perf_counter()
+        super().build_extension(ext)
+        self.announce(f"took {time.perf_counter() - began:5.1f} s: the C compiler, {ext.name}", level=logging.INFO)
+
+
 setup(
-    ext_modules=cythonize(
-        extensions,
-        include_path=["ext"],
-        compiler_directives=directives,
-        build_dir=f"build/cython-{variant}",
-        # Where processes are forked; others would run this file again.
-        nthreads=(os.cpu_count() or 1) if sys.platform == "linux" else 0,
-    ),
+    ext_modules=modules,
+    cmdclass={"build_ext": TimedBuild},
     options={"build_ext": {"parallel": os.cpu_count() or 1}},
 )
