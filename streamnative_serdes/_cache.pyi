@@ -8,13 +8,14 @@ _S = TypeVar("_S")
 
 @disjoint_base
 class TopicCache:
-    """A bounded two-level cache, topic -> key -> entry. Lookups take no lock; evicts the oldest first."""
+    """A bounded two-level cache, topic -> key -> entry; evicts the oldest first. Lookups take no lock.
+
+    ``capacity`` is the maximum number of topics, and of keys per topic.
+    """
 
     def __new__(cls, capacity: int) -> Self: ...
     @property
-    def capacity(self) -> int:
-        """Maximum number of topics, and of keys per topic."""
-
+    def capacity(self) -> int: ...
     def get(self, topic: str, key: Hashable) -> Any | None: ...
     def set(self, topic: str, key: Hashable, entry: Any) -> None: ...
     def drop(self, topic: str) -> None: ...

@@ -15,6 +15,11 @@ from collections import OrderedDict
 
 
 cdef class TopicCache:
+    """A bounded two-level cache, topic -> key -> entry; evicts the oldest first. Lookups take no lock.
+
+    ``capacity`` is the maximum number of topics, and of keys per topic.
+    """
+
     def __cinit__(self, Py_ssize_t capacity):
         if capacity < 1:
             raise ValueError(f"expected a capacity of at least 1, got {capacity}")
@@ -72,7 +77,7 @@ cdef class TopicCache:
 
 
 cdef class LruMap:
-    """A bounded map: when it is full, the entry whose last use is longest ago is dropped. Each step is O(1)."""
+    """A bounded map: when it is full, the entry whose last use is longest ago is dropped. Reading takes no lock."""
 
     cdef object entries, lock
     cdef public Py_ssize_t capacity
@@ -88,7 +93,7 @@ cdef class LruMap:
         return self.entries.get(key)
 
     def use(self, key):
-        """Return the entry or None. All other entries are dropped before it from now on."""
+        """Return an entry or None. All others are dropped before it from now on. Takes the lock."""
         entry = self.entries.get(key)
         if entry is not None:
             with self.lock:
@@ -97,6 +102,10 @@ cdef class LruMap:
         return entry
 
     def change(self, key, step, bint used=False):
+        """Replace an entry by ``step(entry)``, or by ``step(None)`` if there is no entry; ``used`` counts as its use.
+
+        ``step`` runs without a lock, and again if the entry was changed meanwhile. If it returns None, nothing changes.
+        """
         cdef list evicted = []
         while True:
             before = self.entries.get(key)
@@ -119,6 +128,7 @@ cdef class LruMap:
         del dropped                             # freed after the lock
 
     def values(self):
+        """The one used longest ago first."""
         with self.lock:
             return list(self.entries.values())
 

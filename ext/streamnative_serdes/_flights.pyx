@@ -73,7 +73,7 @@ cdef class Flight:
 
 
 cdef class Flights:
-    """Running flights, by key. A forked child does not wait for threads of its parent."""
+    """Running flights, by key; shared by threads. A forked child does not wait for threads of its parent."""
 
     cdef dict under_way
 
@@ -81,6 +81,14 @@ cdef class Flights:
         self.under_way = {}
 
     def run(self, key, work, seconds=None):
+        """Return (or raise) the result of ``work``, run here or by the thread that came first; SerdesErrors are copied.
+
+        If the leading thread is interrupted (KeyboardInterrupt), a waiting thread takes over. A call that would wait
+        for work that it interrupts (from a finalizer or a signal handler) does the work itself.
+
+        Raises:
+            TimeoutError: the other thread took longer than ``seconds``.
+        """
         process = os.getpid()
         thread = process, threading.get_ident()
         place = process, key
@@ -103,5 +111,6 @@ cdef class Flights:
         return flight.result
 
     def waiting(self, key):
+        """Return the number of threads that wait for the flight of ``key``."""
         cdef Flight flight = self.under_way.get((os.getpid(), key))
         return 0 if flight is None else flight.waiting

@@ -8,6 +8,7 @@ from streamnative_serdes.errors import EncodeError
 
 
 def pack(version):
+    """Return the 10-byte header for schema ``version``. Raises EncodeError outside 0 to 2**63 - 1."""
     cdef uint8_t header[HEADER_SIZE]
     cdef int64_t number
     cdef int i
@@ -21,6 +22,7 @@ def pack(version):
 
 
 def read(data):
+    """Return the schema version in the header of ``data``, or None if it has no header."""
     cdef Py_buffer view
     cdef int64_t version
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
@@ -30,6 +32,10 @@ def read(data):
 
 
 def confluent_id(data):
+    """Return the schema id if ``data`` may have Confluent's framing (0x00, int32 BE), or None.
+
+    A guess: Avro without a header may begin with a zero byte too.
+    """
     cdef Py_buffer view
     cdef int64_t number
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)

@@ -37,14 +37,14 @@ cdef enum:
 
 @cython.final
 cdef class Values:
-    """The bytes of each item of a list, where the decoder reads them.
+    """The bytes of each item of a list, where the decoder reads them: no array of them is made.
 
     ``part`` is the method of the items that returns them, such as ``value`` for confluent-kafka's messages; None: the
     items are bytes themselves. None stands for no message. Any other item raises TypeError.
-
-    Short messages are copied into one buffer, where the decoder reads them in blocks, and needs no branch for the size
-    of text, since it may read beyond the end of a message. Others are read where they are.
     """
+
+    # Short messages are copied into one buffer, where the decoder reads them in blocks, and needs no branch for the
+    # size of text, since it may read beyond the end of a message. Others are read where they are.
     cdef Py_ssize_t count
     cdef list held              # bytes objects, kept alive
     cdef Place* places          # of all messages; or NULL, if they are in one buffer
@@ -266,14 +266,22 @@ cdef class Deliveries:
 
     @property
     def ends(self):
+        """The last offset by topic and partition, as far as reported. Clear it to begin again."""
         self.settle()
         return self.offsets
 
 
 def produce_all(produce, topic, messages, tuple refused not None, again, look, Py_ssize_t every):
-    """Call ``produce(topic, value, key)`` for each (value, key) of ``messages``, as a loop in Python would.
+    """Call ``produce(topic, value, key)`` for each message, as a loop in Python would, with less time in between.
 
-    If it raises one of ``refused``, ``again(value, key)`` is called; after each ``every`` messages, ``look()`` is.
+    Args:
+        produce: the method of a client's producer.
+        topic: where to.
+        messages: pairs of value and key.
+        refused: errors of ``produce``.
+        again: is called with a message for which it raised one of them.
+        look: is called after each ``every`` messages.
+        every: at least 1.
     """
     cdef Py_ssize_t left = every
     for value, key in messages:

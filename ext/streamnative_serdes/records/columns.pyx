@@ -36,6 +36,13 @@ cdef tuple SHAPES = (
 
 @cython.final
 cdef class RecordColumns:
+    """Builds Arrow columns of records, with the names and types of those of Spark's Kafka source.
+
+    Args:
+        topic: of all records; None if it is not known. So is ``partition``.
+        rows: how many records a batch takes at most.
+        size: how many bytes of records a batch takes at most; the first one is always taken.
+    """
 
     cdef bytes topic            # None: not known; its bytes are in the span
     cdef Span topic_span
@@ -63,7 +70,16 @@ cdef class RecordColumns:
         return self.rows
 
     def append(self, Message message not None, int kind):
-        """Append a message without headers."""
+        """Append a message, without its headers; False if the columns are full.
+
+        Args:
+            message: with its value as it was stored.
+            kind: of the timestamp: -1 none, 0 CreateTime, 1 LogAppendTime.
+
+        Raises:
+            DecodeError: the timestamp has no microseconds in an int64.
+            TypeError: key or value are no bytes.
+        """
         cdef Record r
         cdef Cursor c
         cdef Put done
@@ -82,7 +98,7 @@ cdef class RecordColumns:
         return done == TAKEN
 
     def take(self):
-        """Return the capsules of schema and array, and begin again."""
+        """Return the columns as capsules (schema, array) of a struct, and begin the next batch."""
         cdef object schema = sns_new_schema(), array = sns_new_array()
         cdef int i
         fill_schema(<ArrowSchema*>PyCapsule_GetPointer(schema, "arrow_schema"), ROW)

@@ -4,6 +4,19 @@
 @cython.no_gc  # it holds bytes, text and tuples of them, which refer to nothing
 @cython.freelist(32)
 cdef class Message:
+    """A message, as Kafka's and Pulsar's clients both know it. It cannot be changed.
+
+    Args:
+        value: without a schema version header; None is a tombstone.
+        key: its exact bytes, or None.
+        headers: Kafka's headers or Pulsar's properties: names, and exact bytes or None. A name that is not UTF-8 has
+            surrogates (``surrogateescape``).
+        timestamp: milliseconds since 1970; -1 if the message has none.
+        offset: Kafka's offset; -1 if it is not known.
+        schema_version: in Pulsar's registry; None if the message does not name one.
+        producer_id: of Kafka's idempotent or transactional producer; -1 for any other producer.
+        transactional: whether the record is part of a transaction.
+    """
 
     cdef readonly object value
     cdef readonly object key

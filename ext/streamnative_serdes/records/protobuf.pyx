@@ -2,6 +2,11 @@
 
 
 def fields_of(data):
+    """Return the fields of a protocol buffer: number, value (int, or bytes), first byte, byte after the last.
+
+    Raises:
+        DecodeError: it is cut off, or has a number or a wire type that protocol buffers do not allow.
+    """
     cdef Py_buffer view
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
@@ -60,6 +65,7 @@ cdef int proto_number(
 
 
 def varint(number):
+    """Return a number from 0 to 2**64 - 1 as protocol buffers write it."""
     cdef uint8_t encoded[10]
     cdef uint64_t left = number
     cdef int size = 0
@@ -72,4 +78,5 @@ def varint(number):
 
 
 def zigzag(int64_t number):
+    """Return an int64 as Kafka writes it in records."""
     return varint((<uint64_t>number << 1) ^ <uint64_t>(number >> 63))

@@ -3,6 +3,18 @@
 
 @cython.final
 cdef class RecordReader:
+    """The records of a batch, one by one; each becomes an object only when it is asked for.
+
+    Args:
+        data: the records, decompressed.
+        count: of the records, as the batch says.
+        base_offset: offset of the first record.
+        last_delta: the largest offset delta that the batch allows.
+        base_timestamp: milliseconds, to which each record adds its own.
+        append_time: milliseconds: the timestamp of every record (LogAppendTime).
+        producer_id: for every message; so is ``transactional``.
+        schema_header: whether a schema version header is taken off the values.
+    """
 
     cdef Py_buffer view
     cdef bint held, transactional, schema_header
@@ -50,6 +62,11 @@ cdef class RecordReader:
         return self.message()
 
     def fill(self, RecordColumns columns not None):
+        """Append the remaining records to columns; False if the columns are full before the last one.
+
+        Raises:
+            DecodeError: a record is damaged, or has what columns cannot hold. Those before it are in the columns.
+        """
         cdef Put done = TAKEN
         columns.reserve(self.count - self.number)
         with nogil:

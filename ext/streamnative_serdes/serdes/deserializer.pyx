@@ -1,6 +1,8 @@
 # Message -> object: the Deserializer, which reads the header, finds that version's codec and decodes the datum.
 
 cdef class Deserializer(_Serdes):
+    """The call path of a deserializer."""
+
     # Keys: the version in the header, LATEST, without_header(version), or those of a second registry (_serdes.pyx)
     cdef int64_t headerless, prefixed, by_header, fallbacks, ambiguous
     cdef object signs                   # of Confluent's framings (_reading/framings.py); None: they are not read
@@ -17,6 +19,7 @@ cdef class Deserializer(_Serdes):
         sns_inherit_vectorcall(self, <PyTypeObject*>Deserializer)
 
     def __call__(self, data, ctx=None):
+        """The datum of the message ``data`` of ``ctx.topic``; None for None."""
         return deserialize(self, data, ctx)
 
     def deserialize(self, topic, data, version=None, headers=None):
@@ -460,7 +463,7 @@ cdef object given_version(object version):
 
 
 def read_by(Bound bound not None, data, Py_ssize_t offset):
-    """The datum in ``data[offset:]`` by what ``bound`` reads with."""
+    """The datum in ``data[offset:]`` by the codec of ``bound``, which must not be None."""
     cdef Py_buffer view
     if bound.missing:
         raise DecodeError("the registry does not have this schema version", topic=bound.topic, version=bound.version)

@@ -1,6 +1,8 @@
 # Object -> message: the Serializer, which finds what its topic is bound to and writes header and datum in one go.
 
 cdef class Serializer(_Serdes):
+    """The call path of a serializer."""
+
     # Keys: the type of the datum
 
     def __cinit__(self, *args, **kwargs):
@@ -8,6 +10,7 @@ cdef class Serializer(_Serdes):
         sns_inherit_vectorcall(self, <PyTypeObject*>Serializer)
 
     def __call__(self, obj, ctx=None):
+        """``obj`` as a framed message for ``ctx.topic``; None for None."""
         return serialize(self, obj, ctx)
 
     def serialize(self, topic, obj, headers=None):
