@@ -19,7 +19,7 @@ INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
 DEMO := $(VENV)/.demo
 
-.PHONY: help install install-demo build demo demo-columns demo-real servers test test-servers test-spark test-others test-long test-newer test-integration check lint types imports bench bench-spark bench-migration bench-scale bench-key-value bench-entries bench-rust wheel release-check site lock asan fuzz fuzz-guided mutants format docs-api \
+.PHONY: help install install-demo build demo demo-columns demo-real servers test test-servers test-spark test-others test-long test-integration check lint types imports bench bench-spark bench-migration bench-scale bench-key-value bench-entries bench-rust wheel release-check site lock asan fuzz fuzz-guided mutants format docs-api \
 	clean distclean sanitized
 
 help: ## show this list
@@ -114,19 +114,6 @@ test-long: asan ## run what takes hours: kill loops, long outages, ten times the
 	SERDES_EXAMPLES=10 HYPOTHESIS_PROFILE=dev $(PYTEST) tests/property tests/integration/contract
 	$(MAKE) --no-print-directory fuzz FUZZ_ARGS="--mutants 1000000 --seed $$RANDOM"
 
-# Tests of the rooms that have compiled modules: columns, the codec, entries, the SerDes.
-OF_COMPILED := $(addprefix tests/unit/,arrow codec converters serdes)
-
-# Memory, cycles, interrupts and the C API differ from Python to Python. Without pyspark, which none of this needs.
-NEWER := $(VENV)-newer
-NEWER_TESTS ?= $(OF_COMPILED) tests/unit/package/test_import.py $(addprefix tests/adversity/,arrow codec converters serdes)
-test-newer: $(BUILT) ## run what depends on the interpreter on the newest Python here, if it is newer than that of $(VENV)
-	@newer=$$($(BIN)/python tools/newer_python.py) || { echo "no newer Python found"; exit; }; \
-	test -x $(NEWER)/bin/python || "$$newer" -m venv $(NEWER); \
-	$(NEWER)/bin/python -m pip install --quiet --upgrade "pip>=25.1"; \
-	$(NEWER)/bin/python $(PIP_INSTALL) $(EDITABLE) ".[arrow,cli]" --group dev "pandas>=2.2,<3" "cryptography>=42"; \
-	$(NEWER)/bin/pytest $(NEWER_TESTS) $(PYTEST_ARGS)
-
 test-integration: $(BUILT) ## run only the tests against real servers, and skip none of them
 	SERVERS_REQUIRED=1 $(BIN)/pytest $(ON_SERVERS) $(PYTEST_ARGS)
 
@@ -187,30 +174,42 @@ SANITIZERS := $$(gcc -print-file-name=libasan.so) \
 	$$(g++ -print-file-name=libstdc++.so 2>/dev/null || gcc -print-file-name=libstdc++.so.6)
 WITH_SANITIZERS := LD_PRELOAD="$(SANITIZERS)" PYTHONMALLOC=malloc UBSAN_OPTIONS=print_stacktrace=1 \
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096
-# $(call sanitized,FOLDER,FLAGS,LINKED)
+# $(call sanitized,PYTHON,FOLDER,FLAGS,LINKED)
 define sanitized
-	mkdir -p $(1)
-	tar --exclude='*.so' -cf - setup.py pyproject.toml README.md LICENSE ext streamnative_serdes | tar -xf - -C $(1)
-	cd $(1) && CFLAGS="-fno-wrapv $(2)" LDFLAGS="$(3)" STREAMNATIVE_SERDES_ASAN=1 \
-		$(abspath $(BIN))/python setup.py --quiet build_ext --inplace
-	@for module in _codec _arrow _records; do grep -q __asan_init $(1)/streamnative_serdes/$$module.*.so; done || { echo "not built with AddressSanitizer" >&2; exit 1; }
+	mkdir -p $(2)
+	tar --exclude='*.so' -cf - setup.py pyproject.toml README.md LICENSE ext streamnative_serdes | tar -xf - -C $(2)
+	cd $(2) && CFLAGS="-fno-wrapv $(3)" LDFLAGS="$(4)" STREAMNATIVE_SERDES_ASAN=1 \
+		$(abspath $(1)) setup.py --quiet build_ext --inplace
+	@for module in _codec _arrow _records; do grep -q __asan_init $(2)/streamnative_serdes/$$module.*.so; done || { echo "not built with AddressSanitizer" >&2; exit 1; }
 endef
 
-sanitized: $(BUILT)
-	$(call sanitized,$(ASAN))
+# On the newest Python here: memory, cycles, interrupts and the C API differ from Python to Python, so one run proves
+# both. Without pyspark, which none of this needs.
+NEWEST := $(VENV)-newest
+NEEDED = $(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	print(*p["dependencies"], *p["optional-dependencies"]["arrow"], *p["optional-dependencies"]["cli"], sep="\n")'
+$(NEWEST)/.installed: pyproject.toml $(BUILT)
+	test -x $(NEWEST)/bin/python || $$($(BIN)/python tools/newest_python.py) -m venv $(NEWEST)
+	$(NEWEST)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(NEEDED) > $(NEWEST)/needed.txt
+	$(NEWEST)/bin/python $(PIP_INSTALL) --requirement $(NEWEST)/needed.txt --group dev "pandas>=2.2,<3" "cryptography>=42"
+	@touch $@
+
+sanitized: $(NEWEST)/.installed
+	$(call sanitized,$(NEWEST)/bin/python,$(ASAN))
 
 # Without the tests against Java: sanitizers do not work inside a Java virtual machine. JSON, primitives and protobuf are
 # read in Python; the compiled part of KEY_VALUE, the split by lengths, is in the mutants (tests/fuzz) too.
-UNDER_SANITIZERS := $(OF_COMPILED) $(addprefix tests/property/,arrow codec converters serdes) \
-	$(addprefix tests/adversity/,arrow codec/test_codec_hostile_*.py codec/test_codec_threads.py \
-	converters/test_hostile_entries.py converters/test_hostile_segments.py)
-asan: sanitized ## run the tests of what is compiled, and 200,000 mutants, under AddressSanitizer and UndefinedBehaviorSanitizer
-	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) $(BIN)/python tests/fuzz/mutate.py $(FUZZ_ARGS)
+OF_COMPILED := arrow codec converters serdes
+UNDER_SANITIZERS := $(addprefix tests/unit/,$(OF_COMPILED)) $(addprefix tests/property/,$(OF_COMPILED)) \
+	$(addprefix tests/adversity/,$(OF_COMPILED)) tests/unit/package/test_import.py
+asan: sanitized ## on the newest Python here, run the tests of what is compiled, and 200,000 mutants, under AddressSanitizer and UndefinedBehaviorSanitizer
+	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) $(NEWEST)/bin/python tests/fuzz/mutate.py $(FUZZ_ARGS)
 	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) \
-		$(BIN)/pytest $(wildcard $(UNDER_SANITIZERS)) --ignore-glob='*_against_java.py' --durations=20 $(PYTEST_ARGS)
+		$(NEWEST)/bin/pytest $(wildcard $(UNDER_SANITIZERS)) --ignore-glob='*_against_java.py' --durations=20 $(PYTEST_ARGS)
 
 fuzz: sanitized ## run only the mutation fuzzer; before a release: FUZZ_ARGS="--mutants 5000000 --seed 1"
-	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) $(BIN)/python tests/fuzz/mutate.py $(FUZZ_ARGS)
+	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) $(NEWEST)/bin/python tests/fuzz/mutate.py $(FUZZ_ARGS)
 
 mutants: $(BUILT) ## put small faults into the code and check that tests fail; MUTANTS=20 at random, MUTANTS_ARGS for options
 	$(BIN)/python tests/mutants/campaign.py $(if $(MUTANTS),--some $(MUTANTS)) $(MUTANTS_ARGS)
@@ -222,7 +221,7 @@ fuzz-guided: $(BUILT) ## run libFuzzer, guided by coverage, for ten minutes; GUI
 	mkdir -p $(GUIDED)/corpus
 	test -d $(GUIDED)/atheris || $(BIN)/python -m pip install --quiet --target $(GUIDED)/atheris 'atheris>=3,<4'
 	gcc -O2 -fPIC -c tests/fuzz/coverage.c -o $(GUIDED)/coverage.o
-	$(call sanitized,$(GUIDED),-fsanitize-coverage=trace-pc$(comma)trace-cmp,$(abspath $(GUIDED))/coverage.o)
+	$(call sanitized,$(BIN)/python,$(GUIDED),-fsanitize-coverage=trace-pc$(comma)trace-cmp,$(abspath $(GUIDED))/coverage.o)
 	ATHERIS_CORE=$$(ls $(abspath $(GUIDED))/atheris/atheris/core_with_libfuzzer*.so) \
 		PYTHONPATH=$(abspath $(GUIDED)):$(abspath $(GUIDED))/atheris $(WITH_SANITIZERS) \
 		$(BIN)/python tests/fuzz/guided.py $(GUIDED)/corpus -artifact_prefix=$(GUIDED)/ $(GUIDED_ARGS)
@@ -251,4 +250,4 @@ clean: ## remove build results, but keep the virtual environment
 	find streamnative_serdes \( -name '*.so' -o -name '*.pyd' \) -delete
 
 distclean: clean ## also remove the virtual environment
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(NEWEST)

@@ -1,6 +1,6 @@
-"""Print the newest Python here that is newer than the one that runs this; without one, fail.
+"""Print the newest Python here of those that the package promises; the one that runs this, if there is no newer one.
 
-Pythons are looked for in PATH and among those of pyenv, which need not be selected.
+Others are looked for in PATH and among those of pyenv, which need not be selected.
 """
 
 from __future__ import annotations
@@ -32,14 +32,12 @@ def version_of(program: str) -> tuple[int, ...]:
     return tuple(map(int, done.stdout.split())) if done.returncode == 0 else ()
 
 
-def main() -> int:
-    """Print the program; returns 1 if no newer Python was found."""
+def main() -> None:
+    """Print the program."""
     found = [(version, program) for program in candidates() if (version := version_of(program))]
     newer = [one for one in found if sys.version_info[:2] < one[0][:2] and one[0][1] in MINORS]
-    if newer:
-        print(max(newer)[1])
-    return 0 if newer else 1
+    print(max(newer)[1] if newer else sys.executable)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
