@@ -19,7 +19,7 @@ INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
 DEMO := $(VENV)/.demo
 
-.PHONY: help install install-demo build demo demo-columns demo-real servers test test-servers test-spark test-others test-long test-integration check lint types imports bench bench-spark bench-migration bench-scale bench-key-value bench-entries bench-rust wheel release-check site lock asan fuzz fuzz-guided mutants format docs-api \
+.PHONY: help install install-demo build demo demo-columns demo-real servers test test-servers test-kop test-spark test-others test-long test-integration check lint types imports bench bench-spark bench-migration bench-scale bench-key-value bench-entries bench-rust wheel release-check site lock asan fuzz fuzz-guided mutants format docs-api \
 	clean distclean sanitized
 
 help: ## show this list
@@ -88,11 +88,11 @@ ROOMS = $(sort $(notdir $(patsubst %/,%,$(wildcard $(addsuffix /[a-z]*/,$(addpre
 OF_ROOM = $(if $(filter $(ROOM),$(ROOMS)),$(wildcard tests/*/$(ROOM)) $(ALSO_OF_$(ROOM)),\
 	$(error no tests for a room "$(ROOM)"; the rooms: $(ROOMS)))
 
-# In three groups beside each other: with real servers, with Spark, and all others.
-test: $(BUILT) ## run all tests, in three groups at once; ROOM=migration: of one room; PYTEST_ARGS="FILE ...": these
+# In four groups beside each other: with real servers, with a real KoP, with Spark, and all others.
+test: $(BUILT) ## run all tests, in four groups at once; ROOM=migration: of one room; PYTEST_ARGS="FILE ...": these
 ifeq ($(ROOM)$(PYTEST_ARGS),)
-	@echo "three groups of tests run at once; the output of each comes at its end"
-	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target --keep-going test-servers test-spark test-others
+	@echo "four groups of tests run at once; the output of each comes at its end"
+	@$(MAKE) --no-print-directory --jobs=4 --output-sync=target --keep-going test-servers test-kop test-spark test-others
 else
 	$(BIN)/pytest $(if $(ROOM),$(OF_ROOM)) $(PYTEST_ARGS)
 endif
@@ -100,7 +100,10 @@ endif
 PYTEST := $(BIN)/pytest --durations=20
 ON_SERVERS := tests/integration tests/interop/compat/test_confluent_scripts.py
 test-servers: $(BUILT)
-	$(PYTEST) $(ON_SERVERS)
+	$(PYTEST) $(ON_SERVERS) --ignore=tests/integration/kop
+
+test-kop: $(BUILT)
+	$(PYTEST) tests/integration/kop
 
 test-spark: $(BUILT)
 	$(PYTEST) tests/spark
