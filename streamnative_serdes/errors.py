@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from ._paths import joined
 from .serialization import SerializationError
@@ -68,13 +68,15 @@ class SerdesError(SerializationError, ValueError):
         offset: position in the message, in bytes from its first byte; ``str()`` calls it "byte", and Kafka's "offset".
         hint: the remedy, for the user.
 
-    Clients report only ``str(error)``, so its first line contains all of this. Errors of
+    Clients report only ``str(error)``, so its first line contains all of this. ``help`` is the section of the
+    documentation on this kind of error, or None; it is a note on the error, so tracebacks end with it. Errors of
     :meth:`KafkaAvroDeserializer.deserialize_many` have the message that could not be read in ``raw``; errors of a batch
     of Arrow columns have the row number in ``row``.
     """
 
     raw: RawMessage | None = None
     row: int | None = None  # in an Arrow batch
+    help: ClassVar[str | None] = None
 
     def __init__(
         self,
@@ -93,6 +95,8 @@ class SerdesError(SerializationError, ValueError):
         self.path = path
         self.offset = offset
         self.hint = hint
+        if self.help:
+            self.add_note(f"see {self.help}")
 
     def at(self: _E, *, topic: str | None = None, version: int | None = None) -> _E:
         """Add where the error happened; keep what is already known. A version below 0 is not shown."""
@@ -138,9 +142,13 @@ def _rebuild(cls: type[SerdesError], message: str, fields: dict[str, Any]) -> Se
 class ConfigError(SerdesError):
     """An option is missing, unknown or of the wrong kind."""
 
+    help = "docs/troubleshooting.md#an-option-is-unknown"
+
 
 class SchemaError(SerdesError):
     """A schema is not a valid Avro schema, or cannot be used for what was asked."""
+
+    help = "docs/troubleshooting.md#a-schema-cannot-be-used"
 
 
 class NestedTooDeeplyError(SchemaError):
@@ -153,9 +161,13 @@ class NestedTooDeeplyError(SchemaError):
 class EncodeError(SerdesError):
     """A datum does not fit its schema; ``path`` names the field."""
 
+    help = "docs/troubleshooting.md#a-value-does-not-fit-its-field"
+
 
 class DecodeError(SerdesError):
     """Bytes do not fit their schema; ``path`` names the field, ``offset`` the byte."""
+
+    help = "docs/troubleshooting.md#a-message-cannot-be-read"
 
 
 class BatchTooLargeError(SerdesError):
@@ -165,9 +177,13 @@ class BatchTooLargeError(SerdesError):
     :func:`streamnative_serdes.arrow.in_parts` splits a batch there.
     """
 
+    help = "docs/troubleshooting.md#a-batch-is-too-large"
+
 
 class FileError(SerdesError):
     """A backup or another file of ours is damaged, is of another kind or source, or cannot be read or written."""
+
+    help = "docs/troubleshooting.md#a-backup-cannot-be-used"
 
 
 class SchemaRegistryError(SerdesError):
@@ -225,6 +241,8 @@ class SchemaRegistryError(SerdesError):
 class SchemaNotFoundError(SchemaRegistryError):
     """404: the version, the topic's schema or the namespace does not exist."""
 
+    help = "docs/troubleshooting.md#schema-not-found-http-404"
+
     @property
     def http_status_code(self) -> int:
         return 404
@@ -233,13 +251,19 @@ class SchemaNotFoundError(SchemaRegistryError):
 class IncompatibleSchemaError(SchemaRegistryError):
     """409: the topic's compatibility strategy refuses this new schema."""
 
+    help = "docs/troubleshooting.md#a-new-schema-is-refused-http-409"
+
 
 class InvalidSchemaError(SchemaRegistryError):
     """422: the registry does not accept this schema text or type."""
 
+    help = "docs/troubleshooting.md#a-schema-is-not-accepted-http-422"
+
 
 class MissingEndpointError(SchemaRegistryError):
     """404, but not for a missing schema: the registry does not have this endpoint, or the address is wrong."""
+
+    help = "docs/troubleshooting.md#the-registry-lacks-an-endpoint-http-404"
 
     @property
     def error_code(self) -> int:
@@ -249,10 +273,16 @@ class MissingEndpointError(SchemaRegistryError):
 class AuthenticationError(SchemaRegistryError):
     """Credentials are missing, or refused by the registry (Pulsar: 401 without a reason) or the OAuth issuer."""
 
+    help = "docs/troubleshooting.md#not-signed-in-or-no-right-http-401-403"
+
 
 class AuthorizationError(SchemaRegistryError):
     """401 or 403 with a reason: the credentials are good, the role lacks the right."""
 
+    help = "docs/troubleshooting.md#not-signed-in-or-no-right-http-401-403"
+
 
 class RegistryUnavailableError(SchemaRegistryError):
     """No usable answer within the total time allowed."""
+
+    help = "docs/troubleshooting.md#the-registry-cannot-be-reached"

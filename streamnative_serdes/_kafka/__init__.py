@@ -3,9 +3,11 @@
 try:
     import confluent_kafka  # noqa: F401
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
+    missing = ModuleNotFoundError(
         "Kafka's client is not installed: pip install confluent-kafka", name="confluent-kafka"
-    ) from error
+    )
+    missing.add_note("see docs/troubleshooting.md#importerror-without-confluent-kafka")
+    raise missing from error
 
 from .clients import (
     PATIENCE,

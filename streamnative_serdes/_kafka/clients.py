@@ -105,9 +105,13 @@ class BrokerUnavailableError(SerdesError):
     The message has the addresses of ``bootstrap.servers`` and the client's connection errors.
     """
 
+    help = "docs/troubleshooting.md#no-response-from-a-kafka-broker"
+
 
 class BrokerRefusedError(SerdesError):
     """A Kafka broker refused a request, with its own reason; the hint names the right that may be missing."""
+
+    help = "docs/troubleshooting.md#a-kafka-broker-refuses"
 
 
 def require_options(kafka: Any, topic: str) -> None:

@@ -192,8 +192,11 @@ class FailureError(Exception):
             if as_json:
                 click.echo(json_text({"error": self.parts, "exit_code": self.code}), err=True)
                 return
-            lines = [f"Error: {self}", *([f"Hint: {self.parts['hint']}"] if "hint" in self.parts else [])]
-            for line in reversed(lines) if self.hint_first else lines:
+            hint, page = (
+                [f"{name.title()}: {self.parts[name]}"] if name in self.parts else [] for name in ("hint", "help")
+            )
+            text = [f"Error: {self}"]
+            for line in (*hint, *text, *page) if self.hint_first else (*text, *hint, *page):
                 say(visible(line), err=True)
 
 
@@ -299,5 +302,5 @@ def failure_of(error: BaseException) -> FailureError:
         code = USAGE
     elif isinstance(error, SchemaRegistryError | BrokerUnavailableError | BrokerRefusedError):
         code = REFUSED
-    more = {name: getattr(error, name, None) for name in ("topic", "version", "path", "status", "url")}
+    more = {name: getattr(error, name, None) for name in ("topic", "version", "path", "status", "url", "help")}
     return FailureError(message, code, kind=type(error).__name__, hint=hint, **more)

@@ -36,6 +36,8 @@ class SchemaEvolvedError(SerdesError):
     A query that is restarted, from its checkpoint, is planned with the newer schema.
     """
 
+    help = "docs/troubleshooting.md#spark-the-topic-has-a-newer-schema"
+
 
 class TopicReader:
     """Reads a topic as one schema: the given schema, or the topic's latest schema at construction.

@@ -226,8 +226,8 @@ NO_COLUMNS: list[tuple[Any, str]] = [
     (ROWS, r"got list .hint: pa.RecordBatch.from_pylist\(rows\)"),
     ([pa.RecordBatch.from_pylist(ROWS)], r"pa.Table.from_batches\(batches\)"),
     ({"age": [1]}, r"got dict .hint: pa.table\(columns\)"),
-    (None, "got NoneType$"),
-    (b"x", "got bytes$"),
+    (None, "(?m)got NoneType$"),
+    (b"x", "(?m)got bytes$"),
 ]
 NO_MESSAGES: list[tuple[Any, str]] = [
     (DATA[0], r"got bytes .hint: \[data\] is a batch of one"),
@@ -235,8 +235,8 @@ NO_MESSAGES: list[tuple[Any, str]] = [
     ((one for one in DATA), r"got generator .hint: list\(messages\)"),
     ([1], "expected messages as bytes or None, got int"),
     ([b"x", object()], "expected messages as bytes or None, got object"),
-    (None, "got NoneType$"),
-    (5, "got int$"),
+    (None, "(?m)got NoneType$"),
+    (5, "(?m)got int$"),
     (pa.record_batch([DATA], ["value"]), "got an array of struct .hint: pass only the column"),
     (pa.table({"value": DATA}), "got an array of struct .hint: pass only the column"),
     (pa.array([1]), "got an array of int64"),

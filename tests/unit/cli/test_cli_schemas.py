@@ -166,7 +166,7 @@ def test_debug_adds_the_traceback(run: CommandLine) -> None:
     assert "Traceback" not in run("schemas", "get", "users", code=3).err
     ended = run("schemas", "get", "users", "--debug", code=3)
     assert "Traceback (most recent call last)" in ended.err
-    assert ended.err.splitlines()[-1].startswith("Error: ")
+    assert ended.err.splitlines()[-2].startswith("Error: ")
 
 
 # list

@@ -262,7 +262,7 @@ def test_the_validator_refuses_what_only_looks_like_a_converter() -> None:
         init = close = lambda self: None
         accept = convert = lambda self, buffer: buffer
 
-    with pytest.raises(ConfigError, match=r"Duck is not .*: it is not a subclass of MessageConverter$"):
+    with pytest.raises(ConfigError, match=r"(?m)Duck is not .*: it is not a subclass of MessageConverter$"):
         validate(Duck)
 
 

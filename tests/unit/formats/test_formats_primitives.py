@@ -42,7 +42,7 @@ def test_a_format_names_its_type_and_has_no_native_schema(kind: str) -> None:
 @pytest.mark.parametrize("kind", SIZES)
 def test_each_other_size_is_an_error_that_names_type_sizes_and_byte(kind: str) -> None:
     for size in {0, 1, SIZES[kind] - 1, SIZES[kind] + 1, SIZES[kind] * 2, 1000} - {SIZES[kind]}:
-        with pytest.raises(DecodeError, match=f"expected {SIZES[kind]} bytes for {kind}, got {size}$") as caught:
+        with pytest.raises(DecodeError, match=f"(?m)expected {SIZES[kind]} bytes for {kind}, got {size}$") as caught:
             of(kind).decode(bytes(size))
         assert caught.value.offset == min(size, SIZES[kind])
 

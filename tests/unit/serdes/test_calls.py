@@ -130,7 +130,7 @@ def test_the_error_for_swapped_options_and_schema_says_their_order(
 def test_the_error_for_options_in_place_of_the_function_says_where_they_go(face: Any, conf: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=r"expected a function .*, got dict \(hint: options are the argument conf\)"):
         face(conf, SCHEMA, {"max.depth": 5})
-    with pytest.raises(ConfigError, match=r"expected a function of \(object, context\), got str$"):
+    with pytest.raises(ConfigError, match=r"(?m)expected a function of \(object, context\), got str$"):
         face(conf, SCHEMA, "to_dict")
 
 

@@ -35,6 +35,8 @@ class OffsetOutOfRangeError(SerdesError):
     The topic was recreated, has dropped its oldest messages, or no longer has the partition.
     """
 
+    help = "docs/troubleshooting.md#spark-offsets-are-gone"
+
 
 @dataclass(frozen=True, slots=True)
 class Patience:

@@ -58,6 +58,8 @@ class DeliveryError(SerdesError):
         reasons: the broker's or client's errors for the first failed messages.
     """
 
+    help = "docs/troubleshooting.md#spark-messages-were-not-delivered"
+
     failed: int = 0
     left: int = 0
     reasons: tuple[str, ...] = ()

@@ -59,6 +59,8 @@ _RIGHTS: Final = (
 class TransactionError(SerdesError):
     """A transaction could not be begun or committed. Its messages are in the topic only if Kafka had committed it."""
 
+    help = "docs/troubleshooting.md#spark-a-batch-that-was-committed-has-other-rows"
+
 
 class FencedError(TransactionError):
     """A newer attempt of the task has taken over, or the broker has aborted a transaction that took too long."""
