@@ -19,7 +19,7 @@ HOSTILE = tuple(
 NETWORK = tuple(f"tests/adversity/{room}" for room in ("auth", "http", "schema_registry", "serdes"))
 CLIENTS = (
     "tests/interop/integrations/test_builders.py", "tests/interop/compat/test_confluent_clients.py", "tests/docs/auth",
-    "tests/docs/package/test_examples.py", "tests/docs/models", "tests/docs/arrow",
+    "tests/docs/package/test_examples.py", "tests/docs/package/test_every_block.py", "tests/docs/models",
 )  # fmt: skip
 OVER_NETWORK = (*ALL_UNITS, *NETWORK, *CLIENTS)
 COMPILED = (*ALL_UNITS, *PROPERTIES, *HOSTILE, "tests/adversity/codec/test_codec_threads.py")
@@ -67,7 +67,7 @@ ROOMS = (
         "ext arrow",
         (f"{EXT}/_arrow.pyx", f"{EXT}/arrow/*"),
         (*units("arrow", "reading"), "tests/property/arrow"),
-        (*COMPILED, "tests/adversity/arrow", "tests/docs/arrow"),
+        (*COMPILED, "tests/adversity/arrow", "tests/docs/package/test_every_block.py"),
         12,
     ),
     Room(
@@ -188,7 +188,7 @@ ROOMS = (
         "command line",
         package("cli/*", "__main__.py", "_files.py"),
         (*units("cli", "package"), "tests/property/cli"),
-        ("tests/unit", "tests/docs/cli"),
+        ("tests/unit", "tests/docs/package/test_every_block.py"),
         6, 7,
     ),
     Room(

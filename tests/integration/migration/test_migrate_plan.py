@@ -12,6 +12,7 @@ import requests
 from command import CommandLine
 from confluent_kafka import Producer
 from confluent_stand_in import ConfluentStandIn
+from page_blocks import ROOT, blocks_of, run_code
 from plan_source import AWAY, VERSIONS, PlanSource, counts, names
 from schemas import record
 from servers import ConfluentRegistry, Kafka, Pulsar
@@ -235,6 +236,13 @@ def test_the_progress_ends_at_the_total(source: PlanSource) -> None:
     )
     assert seen[-1] == (2, 2)
     assert seen == sorted(seen)
+
+
+def test_the_code_of_the_page_shows_what_blocks(source: PlanSource, capsys: pytest.CaptureFixture[str]) -> None:
+    source.send(b"garbage")
+    (code,) = (block.text for block in blocks_of(ROOT / "docs" / "migrate.md") if block.language == "python")
+    run_code(code, {"state": State(Path("s.json"), source.route())})
+    assert capsys.readouterr().out == "['no-framing']\n"
 
 
 def test_an_empty_source_is_noted(kafka: Kafka, stand_in: ConfluentStandIn) -> None:

@@ -1,4 +1,7 @@
-"""A cluster whose machines do not have the package: an archive made by venv-pack travels with the job."""
+"""A cluster whose machines do not have the package: an archive made by venv-pack travels with the job.
+
+docs/spark-clusters.md shows the same commands.
+"""
 
 from __future__ import annotations
 
