@@ -1,13 +1,13 @@
 """Arrow columns compared with Rust's arrow-avro, which is compiled by cargo and called in this process.
 
     python benchmarks/arrow_avro.py                  table and goals; builds the crate at the first run
-    python benchmarks/arrow_avro.py --write-docs     also write the table in docs/arrow.md
+    python benchmarks/arrow_avro.py --write-docs     also write the table in docs/arrow-performance.md
     python benchmarks/arrow_avro.py --rows 1024 --shape tiny --shape flat
 
-docs/arrow.md describes what is compared, with all messages in memory and one batch of all rows as result. arrow-avro
-has its fastest settings that give the same columns: no strict mode, the number of rows as the size of batches, decoders
-and encoders that are kept from round to round, and a build with LTO. Its batches stay in Rust. It shares malloc with
-this process, where streamnative_serdes makes malloc keep freed memory, which is good for both.
+docs/arrow-performance.md describes what is compared, with all messages in memory and one batch of all rows as result.
+arrow-avro has its fastest settings that give the same columns: no strict mode, the number of rows as the size of
+batches, decoders and encoders that are kept from round to round, and a build with LTO. Its batches stay in Rust. It
+shares malloc with this process, where streamnative_serdes makes malloc keep freed memory, which is good for both.
 
 All values and messages are compared before anything is timed. A round has at least 20,000 rows, and the clock is the
 processor time of all threads.
@@ -141,7 +141,7 @@ def main() -> int:
     text = f"{speed(cells)}\n\n{more}{machine('pyarrow')}, arrow-avro {version()}, Rust {rustc}."
     print(text, "", sep="\n")
     if given.write_docs:
-        write_docs(DOCS / "arrow.md", text, MARKER)
+        write_docs(DOCS / "arrow-performance.md", text, MARKER)
     return judged(goals(cells))
 
 

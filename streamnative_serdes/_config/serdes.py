@@ -38,7 +38,7 @@ _KEY_SCHEMA = Option(
     "Avro schema of bare keys, in topics that are not of type KEY_VALUE: a dict, JSON text, or the path of a `.avsc` "
     "file. It is registered nowhere: whoever reads the keys has to be given it too, and it must never change. For "
     "SerDes of keys (`is_key`), and for those of values where a context says that the data is a key. See "
-    "[messages.md](messages.md#keys-in-other-topics).",
+    "[keys.md](keys.md#keys-in-other-topics).",
 )
 
 SERIALIZER_OPTIONS = (

@@ -38,7 +38,7 @@ _Done = TypeVar("_Done")
 def arrow_schema_of(
     schema: object, *, dialect: Dialect = "arrow", large_types: bool = False, logical_types: bool = True
 ) -> pa.Schema:
-    """Return the Arrow schema that messages of ``schema`` are read into; docs/arrow.md has the table of types.
+    """Return the Arrow schema that messages of ``schema`` are read into; docs/arrow-types.md has the table of types.
 
     Args:
         schema: as for :class:`~streamnative_serdes.codec.Codec`. A record has a column for each field, and all of them
@@ -325,7 +325,7 @@ class ColumnCodec:
 
         Args:
             batch: as for :meth:`KafkaAvroSerializer.serialize_batch`. Columns are matched to fields by name;
-                docs/arrow.md lists the Arrow types that each Avro type accepts.
+                docs/arrow-types.md lists the Arrow types that each Avro type accepts.
 
         Raises:
             EncodeError: the columns do not match the schema, a value does not fit (has row and path), or an array is

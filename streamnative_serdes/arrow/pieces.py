@@ -223,7 +223,7 @@ def _array_of_messages(data: Any) -> Any:
 def _not_taken(expected: str, data: object, instead: dict[str, str]) -> TypeError:
     name = type(data).__name__
     hint = f" (hint: {instead[name]})" if name in instead else ""
-    return TypeError(f"expected Arrow data of {expected} (docs/arrow.md lists the types), got {name}{hint}")
+    return TypeError(f"expected Arrow data of {expected} (docs/arrow-types.md lists the types), got {name}{hint}")
 
 
 # The headers of messages

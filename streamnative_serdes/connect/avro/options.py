@@ -68,7 +68,7 @@ AVRO_DATA_OPTIONS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class AvroOptions:
-    """Checked options; see docs/connect.md."""
+    """Checked options; see docs/connect-avro.md."""
 
     enhanced_schema_support: bool = False
     meta_data: bool = True

@@ -41,7 +41,8 @@ INSTALLS = "installs packages, as `make wheel` does into an empty environment"
 LEFT: dict[str, dict[str, str]] = {
     "README.md": {"sh": f"{INSTALLS}, and runs the demo, as `make demo` does"},
     "auth.md": {"sh": INSTALLS},
-    "converters.md": {"sh": INSTALLS, "text": "a drawing of bytes"},
+    "converters.md": {"sh": INSTALLS},
+    "converters-storage.md": {"text": "a drawing of bytes"},
     "interoperability.md": {"python": "tests/integration/integrations/test_pulsar_schema.py"},
     "migrate.md": {
         "text": "commands for topics of the reader's; test_commands_in_text_exist checks their words",
@@ -217,37 +218,42 @@ def test_commands_in_text_exist(page: str) -> None:
 @blocks("messages.md")
 def test_the_page_on_messages(pages: Pages, registry: LocalRegistry) -> None:
     (page,) = pages
-    conf = {"schema.registry.url": registry.url}
+    read_both_framings(page, registry)
+    page.run({})  # as which schema messages come out
+    separate_undecodable_messages(page.next(), {"schema.registry.url": registry.url})
+
+
+@blocks("keys.md")
+def test_the_page_on_keys(pages: Pages, registry: LocalRegistry) -> None:
+    (page,) = pages
+    names: dict[str, Any] = {"conf": {"schema.registry.url": registry.url}}
+    page.run(names)
+    of_key, of_value = (SerializationContext("users", field) for field in (MessageField.KEY, MessageField.VALUE))
+    key, value = names["write_key"]({"id": 1}, of_key), names["write_value"](ADA, of_value)
+    assert (key, value) == (b"\x02", b"\x06Ada")
+    assert (names["read_key"](key, of_key), names["read_value"](value, of_value)) == ({"id": 1}, ADA)
+    of_key.topic = of_value.topic = "plain"
     with ConfluentStandIn() as second:
-        read_both_framings(page, registry, second)
-        names: dict[str, Any] = {"conf": conf}
-        page.run(names)
-        of_key, of_value = (SerializationContext("users", field) for field in (MessageField.KEY, MessageField.VALUE))
-        key, value = names["write_key"]({"id": 1}, of_key), names["write_value"](ADA, of_value)
-        assert (key, value) == (b"\x02", b"\x06Ada")
-        assert (names["read_key"](key, of_key), names["read_value"](value, of_value)) == ({"id": 1}, ADA)
-        of_key.topic = of_value.topic = "plain"
         page.run(names, registry=registry.url, confluent=second.url)
         assert names["write_value"](ADA, of_value) == b"\x03\x04" + bytes(8) + b"\x06Ada"
         bare, framed = (names[name]({"id": 1}, of_key) for name in ("write_key", "write_old_key"))
-        assert (bare, framed) == (b"\x02", b"\0" + second.register("plain-key", names["key"]).to_bytes(4) + b"\x02")
+        assert (bare, framed, [*second.subjects]) == (b"\x02", b"\0\0\0\0\1\x02", ["plain-key"])
         assert names["read_both"](bare, of_key) == names["read_both"](framed, of_key) == {"id": 1}
     page.run(names)
     of_key.topic = "framed"
     framed = names["producer_conf"]["key.serializer"]({"id": 1}, of_key)
     assert framed == b"\x03\x04" + bytes(8) + b"\x02"
     assert names["read_value"].deserialize("framed-key", framed) == {"id": 1}
-    page.run({})  # as which schema messages come out
-    separate_undecodable_messages(page.next(), conf)
 
 
-def read_both_framings(page: Page, registry: LocalRegistry, second: ConfluentStandIn) -> None:
-    framed = KafkaAvroSerializer({"schema.registry.url": registry.url}, USER).serialize("both", ADA)
-    names: dict[str, Any] = {"KafkaAvroDeserializer": KafkaAvroDeserializer}
-    page.run(names, registry=registry.url, confluent=second.url)
+def read_both_framings(page: Page, registry: LocalRegistry) -> None:
+    framed = KafkaAvroSerializer({"schema.registry.url": registry.url}, USER).serialize("users", ADA)
     assert framed is not None
-    for message in (framed, b"\0" + second.register("both-value", USER).to_bytes(4) + framed[10:], framed[10:]):
-        assert names["deserializer"].deserialize("both", message) == ADA
+    with ConfluentStandIn() as second:
+        names: dict[str, Any] = {"KafkaAvroDeserializer": KafkaAvroDeserializer}
+        page.run(names, registry=registry.url, confluent=second.url)
+        for message in (framed, b"\0" + second.register("users-value", USER).to_bytes(4) + framed[10:], framed[10:]):
+            assert names["deserializer"].deserialize("users", message) == ADA
 
 
 def separate_undecodable_messages(code: str, conf: dict[str, Any]) -> None:
@@ -345,28 +351,28 @@ def full_topic_name(page: Page) -> None:
 # Columns, Connect, entries, Spark
 
 
-@blocks("arrow.md")
+@blocks("arrow.md", "arrow-types.md")
 def test_the_page_on_columns(pages: Pages, capsys: pytest.CaptureFixture[str]) -> None:
-    (page,) = pages
     names: dict[str, Any] = {}
-    code = "".join(page.run(names) for _ in range(6))
+    code = "".join(page.run(names) for page in pages for _ in page.waiting)
     (expected,) = re.findall(r"print\(.*\)  # (.*)", code)
     assert capsys.readouterr().out.startswith(expected.removesuffix(" ..."))
 
 
-@blocks("converters.md")
+@blocks("converters.md", "converters-storage.md")
 def test_the_page_on_entries(
     pages: Pages, registry: LocalRegistry, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("google_crc32c")
     from streamnative_serdes.converters import Message, write_record_batch
 
-    (page,) = pages
+    convert, stored = pages
     conf = {"schema.registry.url": registry.url}
     names: dict[str, Any] = {"entry": kop_golden.KAFKA_VALUE, "deserializer": KafkaAvroDeserializer(conf)}
     value = KafkaAvroSerializer(conf, USER).serialize("orders", ADA)
     (tmp_path / "00000000000000000000.log").write_bytes(write_record_batch([Message(value, offset=7)]))
     for line in ("0 1600000000000 None () 0 b'\\x02a\\x02'", "7 0 b'\\x06Ada'", "None b'\\x02a\\x02'"):
+        page = stored if "b'\\x06Ada" in line else convert
         run_code(page.next().replace("/var/lib/kafka/orders-0", str(tmp_path)), names)
         assert capsys.readouterr().out == f"{line}\n"
     assert names["orders"].to_pylist() == [ADA]
@@ -376,21 +382,21 @@ def test_the_page_on_entries(
         body=kop_golden.KAFKA_VALUE[48:], headers={f"X-Pulsar-{name}": value for name, value in headers.items()}
     )
     with ScriptedRegistry(Answer(body=stats), entry) as server:
-        page.run(names, registry=server.url)
+        stored.run(names, registry=server.url)
     assert capsys.readouterr().out == "partition 0, entry 7:0 0 0 b'\\x02a\\x02'\n"
 
 
-@blocks("connect.md", "spark-write.md", "spark-read.md", "spark-columns.md", "spark-streams.md")
+@blocks("connect.md", "connect-avro.md", "spark-write.md", "spark-read.md", "spark-columns.md", "spark-streams.md")
 def test_the_pages_on_connect_and_spark(
     pages: Pages, request: pytest.FixtureRequest, registry: LocalRegistry, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The pages on Spark go on with the names of the page before."""
     pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
     spark, kafka = request.getfixturevalue("spark"), request.getfixturevalue("kafka")
-    connect, *of_spark = pages
+    connect, avro, *of_spark = pages
     names: dict[str, Any] = {"spark": spark}
-    for _ in range(4):
-        code = connect.run(names, registry=registry.url)
+    for page in (connect, connect, connect, avro):
+        code = page.run(names, registry=registry.url)
         wanted = re.findall(r"(?m)^print\(.*\)  # (.*)$", code)
         assert wanted or ".show()" in code
         assert not wanted or capsys.readouterr().out.splitlines()[-len(wanted) :] == wanted

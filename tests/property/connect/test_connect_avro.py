@@ -1,4 +1,4 @@
-"""Connect's data becomes Avro and comes back, over random schemas; the losses are those that docs/connect.md lists."""
+"""Connect's data becomes Avro and comes back, over random schemas; losses are those of docs/connect-avro.md."""
 
 from __future__ import annotations
 
