@@ -130,6 +130,7 @@ lint: $(BUILT) ## run ruff, cython-lint, the linters in tools/, and actionlint i
 	$(BIN)/python tools/phrases.py
 	$(BIN)/python tools/api_page.py --check
 	$(BIN)/python tools/pictures.py --check
+	$(BIN)/python tools/promises.py --check
 	$(BIN)/python tools/private_members.py
 	@if command -v actionlint >/dev/null; then echo actionlint; actionlint; else echo "skipped: actionlint not found"; fi
 

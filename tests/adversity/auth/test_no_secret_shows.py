@@ -237,6 +237,7 @@ def test_no_secret_option_is_without_a_shape() -> None:
     assert {"sasl.password", "bearer.auth.token", "bearer.auth.client.secret"} <= set(SECRETS)
 
 
+@pytest.mark.promise("secrets-hidden")
 @pytest.mark.parametrize("shape", ALL_SHAPES)
 def test_no_secret_shows_in_network_failures(world: World, shape: str) -> None:
     options = {**PATIENCE, **ALL_SHAPES[shape](world)}
@@ -250,6 +251,7 @@ def test_no_secret_shows_in_network_failures(world: World, shape: str) -> None:
             world.use(**{"schema.registry.url": url, **given})
 
 
+@pytest.mark.promise("secrets-hidden")
 @pytest.mark.parametrize("shape", ALL_SHAPES)
 def test_no_secret_shows_in_refusals_that_echo_the_request(world: World, shape: str) -> None:
     options = {**PATIENCE, **ALL_SHAPES[shape](world)}
@@ -373,6 +375,7 @@ def test_no_secret_shows_if_the_issuer_fails(world: World, shape: str, basic: bo
         world.use(**options)
 
 
+@pytest.mark.promise("secrets-hidden")
 @pytest.mark.parametrize("key", SECRETS)
 def test_through_configurations_that_are_refused(world: World, key: str) -> None:
     options = {"schema.registry.url": "http://127.0.0.1:1", **(SHAPES | SECOND)[key](world)}

@@ -6,6 +6,8 @@ from __future__ import annotations
 import pytest
 from child import run_limited
 
+from streamnative_serdes.codec import Codec
+
 # By name: schema and bytes as Python expressions, and a part of decode's error. They run in a process with 1 GB of memory.
 HOSTILE: dict[str, tuple[str, str, str]] = {
     "endless list": ("LIST", "b'\\2' * 100_000", "nested deeper than 256 levels"),
@@ -86,6 +88,7 @@ def outcomes() -> dict[str, list[str]]:
     return {name: rest for name, *rest in (line.split("\t") for line in lines)}
 
 
+@pytest.mark.promise("bounded-reads")
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_bytes_end_in_a_decode_error(name: str, outcomes: dict[str, list[str]]) -> None:
     decoded, text, skipped, skip_text, resolved, resolved_text, dropped, dropped_text = outcomes[name]
@@ -177,6 +180,7 @@ HOSTILE_SCHEMAS = {
 }  # fmt: skip
 
 
+@pytest.mark.promise("limits")
 @pytest.mark.parametrize("name", HOSTILE_SCHEMAS)
 def test_hostile_schemas_end_in_an_error(name: str) -> None:
     code, kind, text = HOSTILE_SCHEMAS[name]
@@ -209,3 +213,14 @@ def test_every_random_message_ends_in_a_value_or_a_decode_error() -> None:
         """
     )
     assert int(done) > 40  # not all of them are errors
+
+
+@pytest.mark.promise("names-choose-nothing")
+def test_names_and_properties_of_a_schema_choose_no_class() -> None:
+    """As Java's Avro would do, by the name of the record and by java-class."""
+    text = {"type": "string", "java-class": "java.net.URL", "avro.java.string": "String"}
+    fields = [{"name": "args", "type": text}, {"name": "__class__", "type": "string"}]
+    codec = Codec({"type": "record", "name": "Popen", "namespace": "subprocess", "fields": fields})
+    value = codec.decode(b"\x04id\x0ash.py")
+    assert value == {"args": "id", "__class__": "sh.py"}
+    assert [type(part) for part in (value, *value.values())] == [dict, str, str]

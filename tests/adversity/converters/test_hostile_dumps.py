@@ -481,6 +481,7 @@ def test_credentials_that_an_answer_repeats_are_hidden() -> None:
             list(reader.entries("t"))
 
 
+@pytest.mark.promise("limits")
 @pytest.mark.skipif(SANITIZED, reason="the sanitizers need memory of their own")
 def test_an_answer_that_expands_without_end_is_bounded() -> None:
     import zlib

@@ -171,6 +171,7 @@ def bomb(codec: int, size: int) -> bytes:
     return kb.with_records(kb.batch(Rec(b"x")), bytes(compress[codec](zeros)), attributes=codec)
 
 
+@pytest.mark.promise("limits")
 @pytest.mark.parametrize("codec", range(1, 5))
 def test_what_expands_beyond_the_maximum_is_refused(codec: int) -> None:
     data = bomb(codec, 4 * MIB)
@@ -185,6 +186,7 @@ def test_many_streams_of_gzip_that_expand_beyond_the_maximum_are_refused() -> No
         batches(data, max_batch_size=MIB, check_crc=False)
 
 
+@pytest.mark.promise("no-lying-lengths")
 def test_a_snappy_length_that_lies_allocates_nothing() -> None:
     data = kb.with_records(kb.batch(Rec(b"x")), b"\xff\xff\xff\xff\x0f", attributes=kb.SNAPPY)
     with pytest.raises(DecodeError, match="snappy: expected at most 67108864 bytes"):
@@ -239,6 +241,7 @@ def test_an_entry_of_many_tiny_messages_is_bounded_when_it_is_converted() -> Non
         PulsarToKafkaConverter(max_batch_size=400_000).convert(memoryview(entry))
 
 
+@pytest.mark.promise("bounded-reads")
 def test_nothing_is_read_beyond_a_views_end() -> None:
     data = bytes(golden.KAFKA_BATCH)
     longer = memoryview(data + b"\xff" * 100)[: len(data)]

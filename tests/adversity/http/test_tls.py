@@ -59,6 +59,7 @@ def test_the_configured_ca_is_trusted(server: ScriptedRegistry, certificates: Ce
     assert server.asked[0].headers["Authorization"] == "Bearer t"
 
 
+@pytest.mark.promise("certificates")
 def test_a_certificate_of_an_unknown_ca_is_refused_with_a_hint(server: ScriptedRegistry, tmp_path: Path) -> None:
     for more in ({}, {CA: str(Certificates(tmp_path, "other").ca)}):
         with pytest.raises(SchemaRegistryError) as caught:
@@ -78,6 +79,7 @@ def test_no_ca_but_the_configured_one_is_trusted(
         ask(server, **{CA: str(Certificates(tmp_path, "other").ca)})
 
 
+@pytest.mark.promise("certificates")
 def test_a_certificate_of_another_host_name_is_refused(certificates: Certificates) -> None:
     for name, host in (("localhost", "127.0.0.1"), ("pulsar.example.org", "localhost")):
         with ScriptedRegistry(FOUND, tls=certificates.server(name), host=host) as server:
@@ -87,6 +89,7 @@ def test_a_certificate_of_another_host_name_is_refused(certificates: Certificate
             assert server.asked == []
 
 
+@pytest.mark.promise("certificates")
 def test_an_expired_certificate_is_refused(certificates: Certificates) -> None:
     context = certificates.server()
     yesterday = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1)
@@ -274,6 +277,7 @@ SIGNED: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.promise("no-downgrade")
 @pytest.mark.parametrize("kind", SIGNED)
 def test_credentials_do_not_follow_a_redirect_from_https_to_http(
     server: ScriptedRegistry, certificates: Certificates, kind: str

@@ -173,6 +173,7 @@ def test_the_page_to_start_from(pages: Pages, registry: LocalRegistry, capsys: p
     assert names["AvroSerializer"] is avro.AvroSerializer
 
 
+@pytest.mark.promise("both-framings")
 @blocks("from-confluent.md", "migration.md")
 def test_the_pages_on_replacing_confluents_serdes_and_on_keys(pages: Pages, registry: LocalRegistry) -> None:
     replace, migration = pages
@@ -288,6 +289,7 @@ def test_the_pages_on_any_type_and_to_observe(
     assert capsys.readouterr().out.strip() == code.rpartition("# ")[2].strip()
 
 
+@pytest.mark.promise("without-servers")
 @blocks("testing.md", "tested.md")
 def test_the_pages_on_tests(pages: Pages) -> None:
     testing, tested = pages

@@ -173,6 +173,7 @@ def test_without_credentials_the_error_says_how_to_sign_in(secure: dict[str, Any
         KafkaAvroSerializer(secure, USER).serialize(topic, BOB)
 
 
+@pytest.mark.promise("certificates")
 def test_pulsars_certificate_is_checked(secure: dict[str, Any], topic: str, tmp_path: Path) -> None:
     del secure["schema.registry.ssl.ca.location"]
     other = {"schema.registry.ssl.ca.location": str(Certificates(tmp_path).ca)}

@@ -307,6 +307,7 @@ def test_options_decide_as_for_the_deserializer(mixed: PulsarTopic, pulsar_clien
         strict[-1].value()
 
 
+@pytest.mark.promise("shared-topics")
 def test_the_code_of_the_interoperability_page_runs(
     pulsar: Pulsar, pulsar_topic: PulsarTopic, pulsar_client: Client
 ) -> None:

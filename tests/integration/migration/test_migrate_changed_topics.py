@@ -57,6 +57,7 @@ def of_target(migration: Migration) -> list[str]:
     return [f"{migration.target}{suffix}" for suffix in ("", ".migration-state", ".dead-letters")]
 
 
+@pytest.mark.promise("same-topics")
 @MODES
 def test_a_target_that_was_deleted_or_recreated_is_refused_until_what_is_left_is_deleted_too(
     migration: Migration, mode: list[str]
@@ -82,6 +83,7 @@ def test_a_target_that_was_deleted_or_recreated_is_refused_until_what_is_left_is
     migration.check_everywhere()
 
 
+@pytest.mark.promise("same-topics")
 @MODES
 def test_a_source_that_was_recreated_is_refused_and_can_be_copied_to_a_new_target(
     migration: Migration, mode: list[str]

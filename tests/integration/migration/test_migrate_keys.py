@@ -11,6 +11,7 @@ from servers import ConfluentRegistry, Kafka, Pulsar
 pytestmark = pytest.mark.usefixtures("nothing_is_known", "own_folder")
 
 
+@pytest.mark.promise("kept-keys")
 @pytest.mark.parametrize("migrate", [kept_there_and_back, stripped_there_and_back])
 @pytest.mark.parametrize(("schema", "keys"), KEYS)
 def test_keys_go_there_and_back(

@@ -52,6 +52,7 @@ def test_the_probe_finds_what_a_broker_alters(
     assert source.scratch == []
 
 
+@pytest.mark.promise("nothing-left")
 @pytest.mark.parametrize("error", [KeyboardInterrupt, BrokerRefusedError("no"), ZeroDivisionError])
 @pytest.mark.parametrize("place", ["_transactions", "_read", "_difference"])
 def test_the_scratch_topic_is_deleted_whatever_happens(

@@ -18,6 +18,7 @@ from streamnative_serdes.migration.planning.target import batch_size
 pytestmark = pytest.mark.usefixtures("nothing_is_known", "own_folder")
 
 
+@pytest.mark.promise("same-target")
 def test_the_target_is_created_as_the_source_is(kafka: Kafka, stand_in: ConfluentStandIn) -> None:
     settings = {"cleanup_policy": "compact", "retention_ms": "-1", "segment_ms": "70000", "compression_type": "zstd"}
     source = PlanSource(kafka, stand_in.url, 5, max_message_bytes="2000000", min_insync_replicas="1", **settings)

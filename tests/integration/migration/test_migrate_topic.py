@@ -49,6 +49,7 @@ def commit(bootstrap: str, group: str, topic: str, offsets: dict[int, int]) -> N
         assert time.monotonic() < until
 
 
+@pytest.mark.promise("nothing-lost", "exactly-once", "stopped-anytime")
 @KILLS
 def test_a_topic_is_copied_exactly_once_though_the_copy_is_killed_again_and_again(
     migration: Migration, kills: int
@@ -127,6 +128,7 @@ def bare(headers: Any) -> Any:
     return [pair for pair in headers if pair[0] != PLACE] or None
 
 
+@pytest.mark.promise("stopped-anytime")
 @pytest.mark.parametrize("letters", ["topic", "file"])
 def test_without_transactions_a_killed_copy_goes_on_behind_the_last_message_that_arrived(
     migration: Migration, letters: str
@@ -158,6 +160,7 @@ def test_without_transactions_a_killed_copy_goes_on_behind_the_last_message_that
         migration.check_letters(list(read_file(file, source)))
 
 
+@pytest.mark.promise("aborted")
 def test_aborted_messages_are_not_copied(migration: Migration) -> None:
     good = messages(30, migration.ids)
     for number, abort in enumerate([True, False, True]):
@@ -239,6 +242,7 @@ def test_a_signal_before_the_end_commits_and_says_that_it_can_go_on(migration: M
     migration.check_target()
 
 
+@pytest.mark.promise("one-process")
 def test_only_one_process_copies_to_a_topic(migration: Migration) -> None:
     migration.send(messages(100, migration.ids))
     first = migration.start("--follow")
@@ -365,6 +369,7 @@ def test_a_target_with_the_copies_of_another_topic_is_refused(migration: Migrati
     assert "already has copies of" in run(*arguments, code=1).error["error"]["message"]
 
 
+@pytest.mark.promise("own-state")
 def test_a_state_file_of_another_migration_is_refused(migration: Migration) -> None:
     other = new_name("other")
     arguments = migration.sides("topic", other, migration.target, "--state", str(migration.state.path), "--json")

@@ -156,6 +156,7 @@ def ready(migration: Migration) -> Ready:
     return migration, messages, migration.save(migration.source, migration.target, mapping)
 
 
+@pytest.mark.promise("dead-letters")
 def test_it_says_yes_to_what_copying_gives(ready: Ready) -> None:
     migration, messages, state = ready
     migration.fill(messages, state.rewriter())
@@ -168,6 +169,7 @@ def test_it_says_yes_to_what_copying_gives(ready: Ready) -> None:
     assert "all messages are the same" in ended.out
 
 
+@pytest.mark.promise("every-part")
 @pytest.mark.parametrize(
     ("part", "change"),
     [

@@ -80,6 +80,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.promise("runbook", "way-back")
 def test_the_page_leads_to_the_new_topic_and_back(
     kafka: Kafka, confluent_registry: ConfluentRegistry, pulsar: Pulsar, tmp_path: Path, programs: Path
 ) -> None:

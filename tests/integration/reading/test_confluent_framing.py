@@ -90,6 +90,7 @@ def test_a_topic_that_is_not_migrated_is_named_so_and_read_by_what_the_hint_says
         assert topic.read(KafkaAvroDeserializer(conf)) == ADA
 
 
+@pytest.mark.promise("first-byte")
 def test_our_messages_are_an_error_to_confluents_deserializer(
     topic: Topic, pulsar: Pulsar, confluent: SchemaRegistryClient
 ) -> None:

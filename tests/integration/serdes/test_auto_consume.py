@@ -248,6 +248,7 @@ def compare(reader: KafkaAutoConsumeDeserializer, messages: list[Message], javas
                 assert equal(exact.decode(message.data()), plain(java.reader.decoded))
 
 
+@pytest.mark.promise("any-topic")
 @pytest.mark.parametrize("kind", PRIMITIVES)
 def test_primitives_that_java_writes_are_read_value_for_value(
     kind: str, pulsar_topic: PulsarTopic, java_client: JavaPulsar, taken: Callable[[int], list[Message]]
@@ -264,6 +265,7 @@ def test_primitives_that_java_writes_are_read_value_for_value(
     assert [java.reader and java.reader.native for java in javas] == [None] * len(values)
 
 
+@pytest.mark.promise("any-topic")
 @pytest.mark.parametrize("kind", ["AVRO", "JSON"])
 def test_objects_that_java_writes_are_read_value_for_value_by_their_versions(
     kind: str, pulsar_topic: PulsarTopic, java_client: JavaPulsar, taken: Callable[[int], list[Message]]
@@ -288,6 +290,7 @@ def test_objects_that_java_writes_are_read_value_for_value_by_their_versions(
         assert [native_of(java) for java in javas] == natives
 
 
+@pytest.mark.promise("any-topic")
 def test_protobuf_messages_that_java_writes_are_read_by_the_registrys_descriptor(
     pulsar_topic: PulsarTopic, java_client: JavaPulsar, taken: Callable[[int], list[Message]]
 ) -> None:
@@ -323,6 +326,7 @@ KEYS: Final = {
 }
 
 
+@pytest.mark.promise("any-topic")
 @pytest.mark.parametrize("encoding", ["SEPARATED", "INLINE"])
 @pytest.mark.parametrize("kind", KEYS)
 def test_key_value_messages_that_java_writes_are_read_value_for_value(

@@ -73,6 +73,7 @@ def by_writer(outcomes: list[Any]) -> dict[str, Any]:
     return dict(zip(WRITERS, outcomes, strict=True))
 
 
+@pytest.mark.promise("shared-topics")
 def test_our_deserializer_reads_all_but_confluents_framing_and_garbage(crowd: Crowd) -> None:
     reader, name = KafkaAvroDeserializer(crowd.topic.conf), crowd.topic.name
     *good, confluents, bare, garbage = [message.data for message in crowd.topic.raw()]
@@ -124,6 +125,7 @@ def test_pulsars_java_avro_consumer_reads_only_headerless_avro(crowd: Crowd, jav
     }
 
 
+@pytest.mark.promise("shared-topics")
 def test_java_auto_consume_returns_fields_if_there_is_a_version_and_bytes_otherwise(
     crowd: Crowd, java_client: JavaPulsar
 ) -> None:

@@ -55,6 +55,7 @@ def test_there_are_at_least_a_dozen_scripts() -> None:
     assert len(SCRIPTS) >= 12
 
 
+@pytest.mark.promise("same-programs")
 @each_script
 def test_scripts_run_with_our_serdes_and_the_embedded_registry(
     migrated: Path, registry: LocalRegistry, brokers: str, topic: str
@@ -62,6 +63,7 @@ def test_scripts_run_with_our_serdes_and_the_embedded_registry(
     check(migrated, registry.url, brokers, topic)
 
 
+@pytest.mark.promise("drop-in", "same-programs")
 @each_script
 def test_scripts_run_with_our_serdes_and_a_real_pulsar(
     migrated: Path, pulsar: Pulsar, brokers: str, topic: str
@@ -69,6 +71,7 @@ def test_scripts_run_with_our_serdes_and_a_real_pulsar(
     check(migrated, pulsar.url, brokers, topic)
 
 
+@pytest.mark.promise("same-programs")
 @each_script
 def test_scripts_run_with_confluents_serdes_and_registry(
     script: Path, confluent_registry: ConfluentRegistry, brokers: str, topic: str

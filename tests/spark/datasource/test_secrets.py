@@ -107,6 +107,7 @@ def test_literal_secrets_are_found_by_name() -> None:
     assert not is_reference("environment")
 
 
+@pytest.mark.promise("secrets-hidden", "secrets-by-reference")
 def test_what_goes_to_tasks_has_references_and_each_process_resolves_them(monkeypatch: pytest.MonkeyPatch) -> None:
     given = {
         "kafka.bootstrap.servers": "b",

@@ -127,6 +127,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         load(tmp_path / "nowhere.toml")
 
 
+@pytest.mark.promise("secrets-by-reference")
 def test_secrets_are_read_from_the_environment_and_from_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_TOKEN", "eyJ")
     (tmp_path / "password").write_text("two words \n")
@@ -173,6 +174,7 @@ NO_SECRETS = [
 ]
 
 
+@pytest.mark.promise("secrets-hidden")
 @pytest.mark.parametrize("key", SECRETS)
 def test_a_secret_on_the_command_line_is_refused_and_not_shown(key: str) -> None:
     ended = CommandLine(URL)("schemas", "get", "users", "--set", f"{key}=p4ssw0rd", code=2)

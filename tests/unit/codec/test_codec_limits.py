@@ -31,6 +31,7 @@ def levels_of(datum: Any) -> int:
     return levels
 
 
+@pytest.mark.promise("limits")
 @pytest.mark.parametrize("levels", [1, 2, 255, 256, 257, 1000])
 def test_max_depth_applies_to_encoding_decoding_and_skipping(levels: int) -> None:
     codec, other = Codec(LIST, max_depth=levels), Codec(LIST, LONGER, max_depth=levels)
@@ -56,6 +57,7 @@ def test_skipped_levels_of_a_resolution_count_towards_max_depth() -> None:
     assert caught.value.path == "a.n.n.n.n"
 
 
+@pytest.mark.promise("zero-bytes")
 @pytest.mark.parametrize("kind", ["null", EMPTY, {"type": "fixed", "name": "F", "size": 0}], ids=str)
 def test_max_empty_values_is_counted_over_the_whole_datum(kind: Any) -> None:
     codec = Codec(array(array(kind)), max_empty_values=10)

@@ -228,6 +228,7 @@ def test_a_context_without_a_topic_is_the_same_error_as_of_the_blocking_classes(
     asyncio.run(run())
 
 
+@pytest.mark.promise("pickles")
 def test_both_can_be_pickled_and_work_in_another_loop(registry: LocalRegistry) -> None:
     async def there(pair: tuple[AsyncAvroSerializer, AsyncAvroDeserializer]) -> Any:
         serializer, deserializer = pair

@@ -26,6 +26,7 @@ def client(registry: LocalRegistry) -> Iterator[SchemaRegistryClient]:
         yield client
 
 
+@pytest.mark.promise("versions-from-1")
 def test_versions_count_from_1_and_ids_are_pulsars_versions_of_their_topic(client: SchemaRegistryClient) -> None:
     assert [client.register_schema("t-value", schema) for schema in (A, B, A)] == [0, 1, 0]
     assert client.register_schema("other", B) == 0
@@ -219,6 +220,7 @@ def test_only_avro_schemas_are_accepted(client: SchemaRegistryClient) -> None:
         client.register_schema("t", Schema("{}", "JSON"))
 
 
+@pytest.mark.promise("bad-schemas")
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -266,6 +268,7 @@ def test_confluents_keys_have_confluents_meaning() -> None:
     assert (options["retries.wait.ms"], options["cache.capacity"]) == (7, 3)
 
 
+@pytest.mark.promise("never-ignored", "unknown-keys")
 @pytest.mark.parametrize(
     ("conf", "words"),
     [
@@ -334,6 +337,7 @@ def test_empty_values_of_unsupported_keys_are_accepted() -> None:
     )
 
 
+@pytest.mark.promise("pickles")
 def test_a_client_can_be_pickled(client: SchemaRegistryClient) -> None:
     client.register_schema("t", A)
     assert pickle.loads(pickle.dumps(client)).get_latest_version("t").schema == A

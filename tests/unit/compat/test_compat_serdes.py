@@ -65,6 +65,7 @@ def test_calls_are_those_of_the_compiled_classes() -> None:
     assert AvroDeserializer.__call__ is KafkaAvroDeserializer.__call__
 
 
+@pytest.mark.promise("same-arguments")
 def test_arguments_are_in_confluents_order(client: SchemaRegistryClient) -> None:
     serializer = AvroSerializer(client, USER, lambda user, ctx: {"name": user, "age": len(ctx.topic)}, {}, None, None)
     deserializer = AvroDeserializer(client, USER, lambda user, ctx: (user["name"], ctx.topic), False, {}, None, None)
@@ -80,6 +81,7 @@ def test_records_of_unions_are_returned_with_their_names_on_request(client: Sche
     assert AvroDeserializer(client)(message, CTX) == {"is": {"lives": 1}}
 
 
+@pytest.mark.promise("references")
 def test_references_are_fetched_and_merged_into_the_schema(client: SchemaRegistryClient) -> None:
     client.register_schema("users-value", Schema(USER))
     top = Schema(json.dumps(record("Top", ("user", "User"))), "AVRO", [SchemaReference("User", "users-value", 1)])
@@ -150,6 +152,7 @@ def test_without_registration_an_unknown_schema_is_an_error(client: SchemaRegist
         AvroSerializer(client, USER, conf=OFF)(ADA, CTX)
 
 
+@pytest.mark.promise("trailing-bytes")
 def test_trailing_bytes_are_ignored_as_by_confluent(client: SchemaRegistryClient) -> None:
     message = AvroSerializer(client, USER)(ADA, CTX)
     assert message is not None
@@ -165,6 +168,7 @@ def test_additional_fields_are_ignored_unless_strict(client: SchemaRegistryClien
         AvroSerializer(client, USER, conf={"validate.strict": True})(more, CTX)
 
 
+@pytest.mark.promise("leniency")
 @pytest.mark.parametrize(
     ("kind", "value"), [("int", True), (logical("long", "timestamp-millis"), datetime.datetime(2020, 1, 1))]
 )
@@ -196,6 +200,7 @@ def test_keys_are_refused(client: SchemaRegistryClient) -> None:
         AvroSerializer(client, USER)(ADA, SerializationContext("users", MessageField.KEY))
 
 
+@pytest.mark.promise("never-ignored")
 @pytest.mark.parametrize(
     ("conf", "words"),
     [
@@ -283,6 +288,7 @@ def test_asyncio_and_blocking_clients_are_not_interchangeable(client: Any, regis
         AsyncAvroSerializer(client, USER)
 
 
+@pytest.mark.promise("missing-names")
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -302,6 +308,7 @@ def test_missing_names_of_confluent_say_why(name: str, words: str) -> None:
         getattr(compat, name)
 
 
+@pytest.mark.promise("missing-names")
 @pytest.mark.parametrize("name", ["json_schema", "protobuf"])
 def test_missing_modules_of_confluent_say_why_however_they_are_imported(name: str) -> None:
     for statement in (
@@ -322,6 +329,7 @@ def test_each_of_confluents_names_exists_or_says_why_not() -> None:
         exec("from streamnative_serdes.compat import nothing_like_it")
 
 
+@pytest.mark.promise("pickles")
 def test_both_can_be_pickled_with_their_cached_schemas(client: SchemaRegistryClient, registry: LocalRegistry) -> None:
     serializer, deserializer = AvroSerializer(client, USER), AvroDeserializer(client)
     assert deserializer(serializer(ADA, CTX), CTX) == ADA

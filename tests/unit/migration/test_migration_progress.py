@@ -394,6 +394,7 @@ def walk(topics: FakeTopics, known: dict[int, Progress], start: Mapping[int, int
     return groups._Walk(state, FakeCopier(), known, start or {})  # type: ignore[arg-type]
 
 
+@pytest.mark.promise("groups")
 @pytest.mark.parametrize("anchors", [[], [(3, 12)], [(3, 12), (6, 17)], [(4, 14)]])
 @pytest.mark.parametrize(
     ("offset", "target", "early"),

@@ -56,6 +56,7 @@ def test_no_registry_is_started_before_the_first_request() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.promise("mock-scopes")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_child_has_its_own_scope_and_both_processes_end() -> None:
     code = (
