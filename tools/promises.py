@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 HEAD = """# Promises, and the tests that prove them
 
 A promise is a sentence of a page, and each has at least one test, which names it by a mark (`pytest.mark.promise`).
-`tools/promises.py` writes this page out of the marks; `make lint` fails where a promise has no test, or has left its page.
+`tools/promises.py` writes this page out of the marks; `make lint` fails where one has no test, or has left its page.
 Speed is not among them: [performance.md](performance.md) says how it is measured.
 """
 

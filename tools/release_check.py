@@ -18,9 +18,10 @@ ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
 README_SECONDS = 20
+URLS = ("Homepage", "Documentation", "Issues", "Changelog")
 LEFT = """Left to a person:
-  1. the names of the project's repository and documentation in [project.urls] of pyproject.toml
-  2. the version in pyproject.toml, and a date in CHANGES.md in place of "unreleased"
+  1. in [project.urls] of pyproject.toml, since the project has no address of its own yet: {missing}
+  2. the version in pyproject.toml, then `towncrier build --version {version}`: CHANGES.md out of changes/, dated
   3. once: a trusted publisher for the workflow wheels.yml and the environment "release", at the registry of packages
   4. git tag -s v{version} && git push origin v{version}: wheels.yml builds, attests and publishes
   5. a release on the page of the repository, with the text of CHANGES.md"""
@@ -78,6 +79,11 @@ def try_python(version: str, sdist: Path, wheels: Path) -> None:
             print(f"  (more than {README_SECONDS} s: a busy machine, or a slow registry of packages)")
 
 
+def draft_changes(version: str) -> None:
+    """Print the part of CHANGES.md that the files in changes/ will be; each is read, so a misnamed one is an error."""
+    run(sys.executable, "-m", "towncrier", "build", "--draft", "--version", version)
+
+
 def main() -> None:
     archives = [*DIST.glob("*.tar.gz"), *DIST.glob("*.whl")]
     if len(archives) != 2:
@@ -95,7 +101,9 @@ def main() -> None:
         for version in PYTHONS:
             try_python(version, sdist, Path(wheels))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    print(LEFT.format(version=project["version"]))
+    draft_changes(project["version"])
+    missing = [name for name in URLS if name not in project["urls"]]
+    print(LEFT.format(version=project["version"], missing=", ".join(missing) or "nothing"))
 
 
 if __name__ == "__main__":

@@ -239,10 +239,10 @@ def test_the_progress_ends_at_the_total(source: PlanSource) -> None:
 
 
 def test_the_code_of_the_page_shows_what_blocks(source: PlanSource, capsys: pytest.CaptureFixture[str]) -> None:
-    source.send(b"garbage")
+    source.create(source.target, 2)
     (code,) = (block.text for block in blocks_of(ROOT / "docs" / "migrate.md") if block.language == "python")
     run_code(code, {"state": State(Path("s.json"), source.route())})
-    assert capsys.readouterr().out == "['no-framing']\n"
+    assert capsys.readouterr().out == "['partitions']\n"
 
 
 def test_an_empty_source_is_noted(kafka: Kafka, stand_in: ConfluentStandIn) -> None:
