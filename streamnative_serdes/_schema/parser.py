@@ -29,6 +29,7 @@ from .tree import (
     Primitive,
     Record,
     Union,
+    canonical,
     comparable,
     name_of,
     qualified,
@@ -73,10 +74,7 @@ class Schema:
 
     def canonical_form(self) -> str:
         """Parsing Canonical Form (Avro specification, "Transforming into Parsing Canonical Form")."""
-        from fastavro.schema import to_parsing_canonical_form
-
-        form: str = to_parsing_canonical_form(json.loads(self.text))
-        return form
+        return canonical(self.root)
 
 
 def _parsed_again(text: str, unsized: bool) -> Schema:

@@ -176,3 +176,31 @@ def _comparable_field(part: Field, seen: set[str]) -> dict[str, Any]:
     if part.default is not MISSING:
         form["default"] = part.default
     return form
+
+
+def canonical(root: AvroType) -> str:
+    """Return Parsing Canonical Form (Avro specification, "Transforming into Parsing Canonical Form")."""
+    return json.dumps(_canonical(root, set()), separators=(",", ":"), ensure_ascii=False)
+
+
+def _canonical(node: AvroType, seen: set[str]) -> Any:
+    match node:
+        case Union():
+            return [_canonical(branch, seen) for branch in node.branches]
+        case Array():
+            return {"type": "array", "items": _canonical(node.items, seen)}
+        case Map():
+            return {"type": "map", "values": _canonical(node.values, seen)}
+        case Primitive():
+            return node.kind
+    if node.name in seen:
+        return node.name
+    seen.add(node.name)
+    form: dict[str, Any] = {"name": node.name, "type": node.kind}
+    if isinstance(node, Record):
+        form["fields"] = [{"name": part.name, "type": _canonical(part.type, seen)} for part in node.fields]
+    elif isinstance(node, Enum):
+        form["symbols"] = node.symbols
+    else:
+        form["size"] = node.size
+    return form

@@ -47,6 +47,28 @@ def test_importing_opens_no_socket_and_loads_nothing_heavy() -> None:
     assert (done.stdout, done.stderr) == ("[] []\n", "")
 
 
+FIRST_MESSAGES = """
+import sys
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes.testing import LocalRegistry
+
+fields = [{"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}}, {"name": "id", "type": "int"}]
+schema = {"type": "record", "name": "User", "fields": fields}
+with LocalRegistry() as registry:
+    conf = {"schema.registry.url": registry.url}
+    serializer, deserializer = KafkaAvroSerializer(conf, schema), KafkaAvroDeserializer(conf, schema)
+    user = deserializer.deserialize("users", serializer.serialize("users", {"at": 0, "id": 1}))
+print(user["id"], sorted(name for name in sys.modules if name.partition(".")[0] == "fastavro"))
+"""
+
+
+def test_the_first_message_both_ways_does_not_import_fastavro() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", FIRST_MESSAGES], capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout, done.stderr) == ("1 []\n", "")
+
+
 WITHOUT_KAFKA = """
 import sys
 
