@@ -61,5 +61,10 @@ class Codec(_CompiledCodec):
         return _of_schemas, (self.schema, self.reader_schema, self._shapes, self._options)
 
 
+def made_with(codec: Codec) -> tuple[Shapes, dict[str, Any]]:
+    """Return the classes and all options that a codec was made with; for policies, not for users."""
+    return codec._shapes, config.codec_options(codec._options)  # noqa: SLF001 - in the file of its class
+
+
 def _of_schemas(writer: Schema, reader: Schema, shapes: Shapes, options: config.CodecArguments) -> Codec:
     return Codec(writer, reader, shapes, **options)

@@ -11,7 +11,7 @@ from streamnative_serdes.errors import ConfigError
 from . import confluent, credentials
 from .option import Option, checked
 from .registry import refuse_other_tenant
-from .serdes import DESERIALIZER_OPTIONS, SERIALIZER_OPTIONS
+from .serdes import DESERIALIZER_OPTIONS, FASTAVRO, SERIALIZER_OPTIONS
 
 # Keys known from Confluent's and Pulsar's clients that are not supported yet, with the values that are harmless.
 NOT_THERE: Mapping[str, tuple[object, ...]] = {
@@ -84,6 +84,8 @@ def _refuse_contradictions(values: Mapping[str, Any]) -> None:
         )
     if values.get("value.type") is not None:
         _refuse_no_objects(values)
+    if values.get("avro.engine") == FASTAVRO:
+        _refuse_more_than_fastavro(values)
 
 
 def _refuse_half_of_confluent(values: Mapping[str, Any]) -> None:
@@ -123,6 +125,18 @@ def _refuse_no_objects(values: Mapping[str, Any]) -> None:
         raise ConfigError("cannot enable both value.type and return.record.name")
     if not values["avro.logical.types"]:
         raise ConfigError("value.type requires avro.logical.types")
+
+
+def _refuse_more_than_fastavro(values: Mapping[str, Any]) -> None:
+    """Refuse options that fastavro, or what binds it, cannot fulfil."""
+    name, framing = _confluents(values)
+    asked = f"{name}={_joined(values[name])}" if framing else ""
+    if values.get("value.type") is not None:
+        asked = "value.type"
+    elif not values["avro.logical.types"]:
+        asked = "avro.logical.types=false"
+    if asked:
+        raise ConfigError(f"cannot enable both avro.engine=fastavro and {asked}", hint="leave out avro.engine")
 
 
 def _refuse_two_choices(values: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ from .option import Option
 from .registry import REGISTRY_OPTIONS
 
 SNIP_42, CONFLUENT, CONFLUENT_HEADER, HEADERLESS = "snip42", "confluent", "confluent-header", "headerless"
+COMPILED, FASTAVRO = "compiled", "fastavro"
 WRITER, LATEST_SEEN, LATEST, FIXED = "writer", "latest.seen", "latest", "fixed"  # policies for the reader's schema
 
 BARE, VALUE = "bare", "value"
@@ -29,6 +30,15 @@ _ALLOW_NULL = Option(
     'sorted by name, each `["null", T]` with default null. With false, fields keep their order and the defaults of the '
     "class, and are nullable only if the class says so. A schema that you give, and the schema of a "
     "`pulsar.schema.Record`, is never changed.",
+)
+
+_ENGINE = Option(
+    "avro.engine",
+    COMPILED,
+    checks.one_of(COMPILED, FASTAVRO),
+    "What encodes and decodes the data of Avro messages: `compiled`, our codec, or `fastavro`, to compare, or to go on "
+    "where our codec has a fault. It is slower and less strict, see "
+    "[avro-conformance.md](avro-conformance.md#the-second-engine).",
 )
 
 _KEY_SCHEMA = Option(
@@ -77,6 +87,7 @@ SERIALIZER_OPTIONS = (
     _KEY_SCHEMA,
     _KEY_VALUE_FRAMING,
     _ALLOW_NULL,
+    _ENGINE,
 )
 
 DESERIALIZER_OPTIONS = (
@@ -140,12 +151,14 @@ DESERIALIZER_OPTIONS = (
         "default, records are returned as dicts.",
     ),
     _ALLOW_NULL,
+    _ENGINE,
 )
 
 
 # There is no reader's schema to convert to, and no second registry.
 _NOT_READING = {option.key for option in CONFLUENT_OPTIONS} | {
     "allow.null",
+    "avro.engine",
     "framings",
     "key.schema",
     "reader.schema.incompatible",
@@ -154,7 +167,7 @@ _NOT_READING = {option.key for option in CONFLUENT_OPTIONS} | {
     "use.latest.version",
     "value.type",
 }
-_NOT_WRITING = {option.key for option in CONFLUENT_OPTIONS} | {"framing", "key.schema"}
+_NOT_WRITING = {option.key for option in CONFLUENT_OPTIONS} | {"avro.engine", "framing", "key.schema"}
 
 AUTO_CONSUME_OPTIONS = tuple(option for option in DESERIALIZER_OPTIONS if option.key not in _NOT_READING)
 PULSAR_SERIALIZER_OPTIONS = tuple(option for option in SERIALIZER_OPTIONS if option.key not in _NOT_WRITING)

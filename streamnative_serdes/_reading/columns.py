@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
+from streamnative_serdes._avro_engine import refuse_columns
 from streamnative_serdes._config import schema_limits
 from streamnative_serdes._formats.parts import Parts, info_of
 from streamnative_serdes._schema import Record, Schema
@@ -119,7 +120,9 @@ def columns_for(policy: ReadPolicy, target: Schema | SchemaVersion, dialect: Dia
 
     Raises:
         SchemaError: the schema has no columns.
+        ConfigError: the engine has none.
     """
+    refuse_columns(policy.engine)
     what: Schema | Parts
     if isinstance(target, SchemaVersion):
         what = as_parts(policy, target) if target.avro is None else target.schema

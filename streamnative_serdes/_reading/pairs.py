@@ -7,11 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from streamnative_serdes import _call_path
+from streamnative_serdes._avro_engine import engine_of
 from streamnative_serdes._config import WRITER, CodecArguments, schema_limits
 from streamnative_serdes._schema import parse_given
 from streamnative_serdes._topics.binding import Binding, Topic
 from streamnative_serdes._topics.schema_version import Compiled, Halves, SchemaVersion
 from streamnative_serdes._topics.topic_state import TopicState
+from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, SchemaError
 from streamnative_serdes.key_value import INLINE, KeyValue, KeyValueSchema, TypedSchema
 from streamnative_serdes.models import Reading, reading_of
@@ -43,7 +45,7 @@ class PairReading:
         is_key: bool,
     ) -> None:
         self._conf, self._binding, self._reader, self.is_key = conf, binding, reader, is_key
-        self._given = schema
+        self._given, self._engine = schema, engine_of(conf)
         self.alone = schema is not None  # messages without a version are read by it first, as by Pulsar's Java client
         own = "key" if is_key else "value"
         self._readings: dict[str, Reading | None] = {"key": None, "value": None, own: reading}
@@ -59,7 +61,10 @@ class PairReading:
             return None
         cls = typed.schema if isinstance(typed.schema, type) else None
         allow_null, limits = self._conf["allow.null"], schema_limits(self._conf)
-        return reading_of(typed.schema, objects or cls, allow_null=allow_null, limits=limits)
+        reading = reading_of(typed.schema, objects or cls, allow_null=allow_null, limits=limits)
+        if reading is not None and reading.target.shapes:  # what the engine cannot make is refused now
+            self._engine.half(Codec(reading.target.schema, shapes=reading.target.shapes))
+        return reading
 
     def targets(self, latest: SchemaVersion) -> tuple[SchemaVersion, SchemaVersion]:
         """The schemas that a batch's keys and values are read as: the given schemas, or else the topic's latest.
@@ -156,11 +161,11 @@ class PairReading:
             reader = None if version is None else _half_of(version, name).schema
         try:
             if alone and reader is not None:
-                return _call_path.Half(Compiled(reader).codec(options, None, shapes)), lifetime
-            return _call_path.Half(half.compiled.codec(options, reader, shapes)), lifetime
+                return self._engine.half(Compiled(reader).codec(options, None, shapes)), lifetime
+            return self._engine.half(half.compiled.codec(options, reader, shapes)), lifetime
         except SchemaError as error:
             if reader is not None and self._conf["reader.schema.incompatible"] == WRITER:
-                return _call_path.Half(half.compiled.codec(options)), lifetime
+                return self._engine.half(half.compiled.codec(options)), lifetime
             raise error.at(topic=state.topic.given, version=known.version) from None
 
     def _refuse_other_type(self, half: SchemaVersion, name: str, reading: Reading | None) -> None:

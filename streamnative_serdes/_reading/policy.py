@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
+from streamnative_serdes._avro_engine import engine_of
 from streamnative_serdes._config import schema_limits
 from streamnative_serdes._log import logger
 from streamnative_serdes._topics.binding import Binding, Topic
@@ -69,7 +70,7 @@ class ReadPolicy:
         if conf["value.type"] is not None and given.convert is not None:
             raise ConfigError("cannot use both value.type and from_dict")
         self.conf, self.binding, self.is_key = conf, Binding.shared(conf), given.is_key
-        self._given = given
+        self._given, self.engine = given, engine_of(conf)
         both = given.schema if isinstance(given.schema, KeyValueSchema) else None
         self.reading = _reading(conf, given.schema if both is None else None)
         self.falls_back: bool = conf["fallback.to.latest"]
@@ -143,8 +144,8 @@ class ReadPolicy:
         the call path looks for signs first.
         """
         if codec is None or not self._keys_beside or (self.signs.in_use and key < 0):
-            return _call_path.Bound(topic, key, version, None, codec, lifetime)
-        pair = _call_path.Pair(None, _call_path.Half(codec), KeyValue)
+            return self.engine.bound(topic, key, version, None, codec, lifetime)
+        pair = _call_path.Pair(None, self.engine.half(codec), KeyValue)
         return _call_path.Bound(topic, key, version, None, None, lifetime, pair)
 
     def _bind_sign(self, state: TopicState, key: int) -> _call_path.Bound:
@@ -500,5 +501,6 @@ def _no_reader(_topic: Topic, _version: int | None) -> tuple[None, float]:
 def _reading(conf: Mapping[str, Any], schema: object) -> Reading | None:
     reading = reading_of(schema, conf["value.type"], allow_null=conf["allow.null"], limits=schema_limits(conf))
     if reading is not None:  # what cannot be compiled is refused now
-        Codec(reading.target.schema, shapes=reading.target.shapes, **config.codec_arguments(conf))
+        codec = Codec(reading.target.schema, shapes=reading.target.shapes, **config.codec_arguments(conf))
+        engine_of(conf).half(codec)
     return reading

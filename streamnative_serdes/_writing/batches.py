@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from streamnative_serdes import _call_path, header
 from streamnative_serdes import _config as config
+from streamnative_serdes._avro_engine import refuse_columns
 from streamnative_serdes._topics.schema_version import parts_of
 from streamnative_serdes.errors import BatchTooLargeError, ConfigError, EncodeError, SerdesError
 
@@ -76,6 +77,7 @@ def _bound_first(
     serdes: _call_path.Serializer, policy: WritePolicy, topic: str, make: type[ColumnWriter]
 ) -> BatchWriter:
     """The writer of the topic by its present state."""
+    refuse_columns(policy.engine, topic)
     other = policy.other_type(serdes, topic)
     if other is not None:
         if policy.is_key:

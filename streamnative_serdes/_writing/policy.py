@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from streamnative_serdes import _call_path, header
 from streamnative_serdes import _config as config
+from streamnative_serdes._avro_engine import engine_of
 from streamnative_serdes._schema import AvroType, Map, Record, Schema, children
 from streamnative_serdes._topics.binding import Binding, Topic
 from streamnative_serdes._topics.cache import Memo
@@ -95,6 +96,7 @@ class WritePolicy:
         self._keys_beside = keys is not None and not given.is_key  # the serializer writes bare keys, too
         second = config.confluent_conf(conf)
         self.confluent = None if second is None else ConfluentSchemas.shared(second)
+        self.engine = engine_of(conf)
         self.topics: set[str] = set()  # that are written in batches, or were asked for ahead of their first message
         self.writers: Memo[object, ColumnWriter | TypedColumnWriter] = Memo(64)  # of batches, by schema
         self.batch_writers: KeptWhileUnchanged[Any] = KeptWhileUnchanged(conf["cache.capacity"])  # by topic
@@ -103,6 +105,8 @@ class WritePolicy:
         self._pair = given_pair(schema, conf) if isinstance(schema, KeyValueSchema) else None
         self._class = schema if isinstance(schema, type) else None
         self._codec = None if schema is None or self._pair is not None else self.own_codec(schema, self._class)
+        if self._codec is not None:
+            self.engine.half(self._codec)  # a schema that the engine refuses is refused now
         self._by_class: Memo[type, Codec] = Memo(1_000)  # of objects whose class has a schema; one for all topics
         self._refuse_unused_fault()
         self._refuse_lone_key()
@@ -149,7 +153,7 @@ class WritePolicy:
         if ctx is not None and ctx.field == MessageField.KEY and not self.is_key:  # has_keys() has denied it
             refuse_keys(topic, self._type_of(state))
         if self._bare_keys and self.binding.type_of(state) != "KEY_VALUE":
-            return _call_path.Bound(topic, key, -1, b"", self.codec_for(key))
+            return self.engine.bound(topic, key, -1, b"", self.codec_for(key))
         codec = None if self.by_topic() else self.codec_for(key)
         if self.confluent is not None:
             return self._bind_to_id(self.confluent, topic, key, codec)
@@ -178,8 +182,8 @@ class WritePolicy:
         """The bound writer of values; if keys are written too, a pair, which the call path never uses for keys."""
         prefix = header.pack(version)
         if not self._keys_beside:
-            return _call_path.Bound(topic, key, version, prefix, codec, lifetime)
-        pair = _call_path.Pair(None, _call_path.Half(codec), KeyValue)
+            return self.engine.bound(topic, key, version, prefix, codec, lifetime)
+        pair = _call_path.Pair(None, self.engine.half(codec), KeyValue)
         return _call_path.Bound(topic, key, version, prefix, None, lifetime, pair)
 
     def _registered(self, topic: Topic, known: SchemaVersion) -> int:
@@ -225,7 +229,7 @@ class WritePolicy:
 
     def _with_own(self, known: SchemaVersion, codec: Codec) -> WrittenPair:
         """The topic's pair, with ``codec`` for the half that this serializer writes."""
-        pair, own = topics_pair(known, self.conf, None, is_key=self.is_key), _call_path.Half(codec)
+        pair, own = topics_pair(known, self.conf, None, is_key=self.is_key), self.engine.half(codec)
         return replace(pair, key=own) if self.is_key else replace(pair, value=own)
 
     def _bind_pair(

@@ -7,6 +7,7 @@ from typing import Any
 
 from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
+from streamnative_serdes._avro_engine import engine_of
 from streamnative_serdes._config import schema_limits
 from streamnative_serdes._formats import Format, protobuf_native_text
 from streamnative_serdes._schema import Schema, Shapes, parse, parse_given
@@ -65,7 +66,7 @@ def half_of(known: SchemaVersion, conf: dict[str, Any], cls: type | None = None)
     """
     options = config.codec_arguments(conf)
     if known.avro is not None:
-        return _call_path.Half(known.compiled.codec(options, shapes=shapes_of(cls, known.schema)))
+        return engine_of(conf).half(known.compiled.codec(options, shapes=shapes_of(cls, known.schema)))
     form = known.format(options, schema_limits(conf))
     if known.type == "JSON" and known.info.text and cls is not None and is_model(cls):
         return _call_path.Half(None, _plain_first(form, known.info.text, cls, conf), form.decode)

@@ -50,6 +50,8 @@ class ConnectReadPolicy(ReadPolicy):
                 "framings: expected snip42 and headerless, since AvroConverter does not read Confluent's framing",
                 hint="KafkaAvroDeserializer reads such messages",
             )
+        if conf["avro.engine"] == config.FASTAVRO:
+            raise ConfigError("avro.engine: expected compiled, since AvroConverter reads data without logical types")
         self._connect = AvroOptions.of(conf)
         self._reads: dict[tuple[str, str, int | None, bool], Read] = {}
 

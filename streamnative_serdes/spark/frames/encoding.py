@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import types as T
 
+from streamnative_serdes._avro_engine import refuse_columns
 from streamnative_serdes._call_path import policy_of
 from streamnative_serdes._config import codec_arguments, schema_limits
 from streamnative_serdes._formats.parts import PairParts, Parts, Plain
@@ -69,6 +70,7 @@ class TopicWriter:
     def _chosen(self) -> int:
         """Set the schema to write by, and return its version."""
         policy = self._policy
+        refuse_columns(policy.engine, self._topic)
         other = policy.other_type(self._serializer, self._topic)
         if other is not None:
             options = codec_arguments(policy.conf)

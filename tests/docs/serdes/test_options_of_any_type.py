@@ -18,4 +18,4 @@ def test_the_pages_list_the_options_for_topics_of_any_type() -> None:
     assert set(re.findall("`([^`]+)`", text)) == {option.key for option in config.AUTO_CONSUME_OPTIONS} - shared
     second = {option.key for option in config.CONFLUENT_OPTIONS}
     left_out = {option.key for option in config.SERIALIZER_OPTIONS} - {o.key for o in config.PULSAR_SERIALIZER_OPTIONS}
-    assert left_out - second == {"framing", "key.schema"}
+    assert left_out - second == {"avro.engine", "framing", "key.schema"}
