@@ -129,7 +129,8 @@ class Lifecycle:
             second = None if policy.confluent is None else _Second.of(policy.confluent)
             seen = () if policy.seen is None else policy.seen.learnt()
             known, answered = binding.learnt(topics), binding.client.answered
-            state = _State(self._given, policy.conf, topics, known, answered, second, seen)
+            given = self._given._replace(is_key=policy.is_key)  # configure() may be changing it
+            state = _State(given, policy.conf, topics, known, answered, second, seen)
         own = {key: value for key, value in vars(self).items() if key != "_given"}
         # A subclass may have an __init__ of its own, so none is called.
         return copyreg.__newobj__, (type(self),), (state, own)  # type: ignore[attr-defined]

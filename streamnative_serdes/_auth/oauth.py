@@ -125,7 +125,7 @@ class _Endpoint:
 
 
 class ClientCredentials:
-    """Fetches tokens from the issuer.
+    """Fetches tokens from the issuer, for one thread at a time: the single flight of its :class:`Renewed` guards it.
 
     Args:
         conf: validated options.
@@ -179,13 +179,14 @@ class ClientCredentials:
         issuer = self._issuer or key.issuer
         if issuer is None:
             raise AuthenticationError("the key file has no issuer_url", hint=f"set {self._options}.issuer.url")
-        if self._found is None or self._found[0] != issuer:
+        found = self._found
+        if found is None or found[0] != issuer:
             url = _checked(http_url, issuer, "the key file's issuer_url").rstrip("/") + _WELL_KNOWN
             reply = self._ask("GET", url, deadline, key, {})
             if isinstance(reply, TransientFailure):
                 return reply
-            self._found = issuer, _endpoint(reply, issuer, self._options)
-        return self._found[1]
+            self._found = found = issuer, _endpoint(reply, issuer, self._options)
+        return found[1]
 
     def _post(self, endpoint: _Endpoint, key: ClientKey, deadline: float) -> Reply | TransientFailure:
         from authlib.oauth2.auth import ClientAuth

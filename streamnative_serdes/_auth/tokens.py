@@ -12,6 +12,7 @@ One thread renews a token before it expires, while other threads keep using the 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -108,7 +109,10 @@ Fetch = Callable[[float], Token | TransientFailure]
 
 @dataclass(slots=True, eq=False)
 class _Held:
-    """The current token; a failed renewal moves ``renew_from``."""
+    """The current token; a failed renewal moves ``renew_from``, and a rejection ``until`` to the past.
+
+    Each is a plain assignment to the object that has the token, so neither can undo what another thread has renewed.
+    """
 
     token: Token
     until: float
@@ -117,6 +121,8 @@ class _Held:
 
 class Renewed:
     """Keeps a valid token. Threads share it, and it survives a fork.
+
+    ``_held`` is replaced as a whole, by one thread at a time: single flight guards it.
 
     Args:
         fetch: fetches a new token until a deadline; the token's ``until`` is set.
@@ -149,11 +155,11 @@ class Renewed:
         """Drop the rejected token ``text``: the next request fetches a new one, unless another thread already has."""
         held = self._held
         if held is not None and held.token.text == text:
-            self._held = None
+            held.until = -math.inf
 
     def _renew_ahead(self, now: float, held: _Held, deadline: float) -> None:
         """Try to renew; on failure, keep the current token, which is still valid."""
-        left = held.until - now
+        left = max(held.until - now, 0.0)  # it may have been rejected meanwhile
         patience = min(max(left / 2, _LEAST_TIME), _MOST_TIME)
         try:
             outcome = self._flights.run(_NEXT, lambda: self._ask(held, min(deadline, now + patience)), 0.0)

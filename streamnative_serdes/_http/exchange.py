@@ -65,7 +65,7 @@ class Exchange:
     def calls(self) -> Counter[str]:
         """Requests sent so far, by method."""
         session = self._sessions.get(os.getpid())
-        return Counter() if session is None else Counter(session.calls)
+        return Counter() if session is None else session.counted()
 
     def close(self) -> None:
         session = self._sessions.get(os.getpid())
@@ -145,11 +145,11 @@ class Exchange:
 
 
 class _Session(requests.Session):
-    """The connections of one process, and a count of the requests sent over them, by method."""
+    """The connections of one process, and a count of the requests sent over them, by method, which a lock guards."""
 
     def __init__(self, tls: Tls) -> None:
         super().__init__()
-        self.calls: Counter[str] = Counter()
+        self._calls: Counter[str] = Counter()
         self._lock = threading.RLock()  # a finalizer may send a request while this thread holds it
         self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         self.headers.update(
@@ -169,9 +169,13 @@ class _Session(requests.Session):
         if context is not None:
             self._adapter.renew(context)
 
+    def counted(self) -> Counter[str]:
+        with self._lock:
+            return self._calls.copy()
+
     def send(self, request: requests.PreparedRequest, **kwargs: Any) -> requests.Response:
         with self._lock:
-            self.calls[request.method or ""] += 1
+            self._calls[request.method or ""] += 1
         return super().send(request, **kwargs)
 
     def get_redirect_target(self, resp: requests.Response) -> None:
@@ -241,7 +245,8 @@ class _HttpsConnection(_HttpConnection, HTTPSConnection):
 class _Idle:
     """Idle connections, most recently used first, in place of urllib3's ``queue.LifoQueue``.
 
-    The queue's lock would deadlock a finalizer with its own thread. No lock is needed: requests' pools never block.
+    The queue's lock would deadlock a finalizer with its own thread. No lock is needed: requests' pools never block,
+    each step on a deque is one for other threads, and a connection more than ``most`` does no harm.
     """
 
     def __init__(self, most: int) -> None:
@@ -277,25 +282,31 @@ _POOLS: Final = {"http": _HttpPool, "https": _HttpsPool}
 
 
 class _TlsAdapter(HTTPAdapter):
-    """Makes requests use our TLS context, directly and through a proxy."""
+    """Makes requests use our TLS context, directly and through a proxy.
+
+    A lock guards the managers of proxies: requests looks for one in two steps, between which renew() may drop it.
+    """
 
     def __init__(self, context: ssl.SSLContext | None, connections: int) -> None:
         self._connections = connections
         self._more: dict[str, Any] = {} if context is None else {"ssl_context": context}
+        self._lock = threading.RLock()
         super().__init__(pool_maxsize=connections)
 
     def renew(self, context: ssl.SSLContext) -> None:
         """Use ``context`` for new connections; open ones finish their current request."""
         self._more = {"ssl_context": context}
         self.init_poolmanager(self._connections, self._connections)
-        self.proxy_manager.clear()
+        with self._lock:
+            self.proxy_manager.clear()
 
     def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **kwargs: Any) -> None:
         super().init_poolmanager(connections, maxsize, block, **kwargs, **self._more)
         self.poolmanager.pool_classes_by_scheme = _POOLS
 
     def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
-        manager = super().proxy_manager_for(proxy, **kwargs, **self._more)
+        with self._lock:
+            manager = super().proxy_manager_for(proxy, **kwargs, **self._more)
         if not proxy.lower().startswith("socks"):  # SOCKS proxies have their own pool classes
             manager.pool_classes_by_scheme = _POOLS
         return manager

@@ -28,7 +28,7 @@ from streamnative_serdes.schema_registry import SchemaInfo
 from .attempts import headerless
 from .guess_format import with_hint
 from .pairs import inline_keys
-from .policy import ReadPolicy
+from .policy import NO_SCHEMA_YET, ReadPolicy
 from .readers import FRAMED, Read, Readers
 from .topic_schema import TopicSchema
 
@@ -122,7 +122,6 @@ class AnyTypePolicy(ReadPolicy):
         super().__init__({**_DEFAULTS, **conf}, _call_path.ConstructorArguments(is_key=given.is_key))
         self._readers = Readers.by(conf)
         self._readings: Memo[tuple[str, int], _Reading] = Memo(_MAX_SCHEMAS)
-        self._bare: set[str] = set()  # topics without a schema that were logged
 
     def schema(self, topic: str, version: int | None = None) -> TopicSchema | None:
         """A version of the topic's schema, or else the latest; None if the topic has no schema.
@@ -192,8 +191,7 @@ class AnyTypePolicy(ReadPolicy):
 
     def _bind_bytes(self, topic: str, key: int) -> _call_path.Bound:
         """The bound reader of messages of a topic without a schema."""
-        if topic not in self._bare and len(self._bare) < _MAX_SCHEMAS:
-            self._bare.add(topic)
+        if self.is_news(topic, NO_SCHEMA_YET):
             logger.warning("topic %s has no schema, so its messages are returned as bytes", topic)
         return self._wrapped(topic, key, 0, _AS_BYTES, self.conf["cache.missing.ttl.sec"])
 

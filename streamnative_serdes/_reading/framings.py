@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
-from streamnative_serdes._topics.cache import Memo
+from streamnative_serdes._topics.cache import LruMap
 
 HEADER: Final = "__value_schema_id"
 _KEY_HEADER: Final = "__key_schema_id"
@@ -35,6 +35,8 @@ _MOST_UNKNOWN = 16  # ids of one topic that the registry does not have, and that
 
 class ConfluentFramings:
     """The signs that count, and numbers for the values of headers: keys of the call path are numbers.
+
+    Threads share it: a lock guards the giving out of numbers, and a look-up is one step.
 
     Args:
         conf: checked options of a deserializer.
@@ -112,18 +114,22 @@ class UnknownIds:
     """Counts ids that the registry does not have: bare Avro that begins with 0x00 has a new id in each message.
 
     After 16 such ids of one topic within ``seconds``, messages with unknown ids are tried without a header first, and
-    ids are asked for only if that fails.
+    ids are asked for only if that fails. The map guards the counts of threads.
     """
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._by_topic: Memo[str, tuple[int, float]] = Memo(_MAX_HEADERS)
+        self._by_topic: LruMap[tuple[int, float]] = LruMap(_MAX_HEADERS)
 
     def note(self, topic: str) -> None:
-        count, until = self._by_topic.get(topic, (0, 0.0))
         now = time.monotonic()
-        self._by_topic.keep(topic, (count + 1, until) if now < until else (1, now + self._seconds))
+
+        def step(before: tuple[int, float] | None) -> tuple[int, float]:
+            count, until = before or (0, 0.0)
+            return (count + 1, until) if now < until else (1, now + self._seconds)
+
+        self._by_topic.change(topic, step)
 
     def too_many(self, topic: str) -> bool:
-        count, until = self._by_topic.get(topic, (0, 0.0))
+        count, until = self._by_topic.get(topic) or (0, 0.0)
         return count >= _MOST_UNKNOWN and time.monotonic() < until

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 NOTHING: Final = object()
-AMBIGUOUS = -1  # in the place of a version
+AMBIGUOUS, NO_SCHEMA_YET = -1, -2  # in the place of a version
 _FAILED, _FAILED_FOR_KEY = -1, -2  # the same, for the result of bind() if no schema can be found
 _MAX_WARNED = 10_000  # (topic, version) pairs that are remembered as warned about
 
@@ -91,7 +91,7 @@ class ReadPolicy:
         self.readers: KeptWhileUnchanged[Any] = KeptWhileUnchanged(conf["cache.capacity"])  # by topic and columns
         self._options = config.codec_arguments(conf)
         self._of_whole = config.codec_arguments({**conf, "ignore.trailing.bytes": False})
-        self._warned: set[tuple[str, int]] = set()
+        self._warned: dict[tuple[str, int], object] = {}
 
     # What the call path asks
 
@@ -428,7 +428,7 @@ class ReadPolicy:
 
     def warn(self, topic: str, in_header: int, why: str, used: int, attempt: Attempt) -> None:
         """Log a fallback, once per topic and version."""
-        if not self._is_news(topic, in_header):
+        if not self.is_news(topic, in_header):
             return
         how = "the bytes after its header" if attempt.offset else "all of it, as a message without a header,"
         logger.warning(
@@ -442,7 +442,7 @@ class ReadPolicy:
 
     def ambiguous(self, topic: str, key: int) -> None:
         """Log, once per topic, that a message in Confluent's framing can be read as bare Avro too, or the reverse."""
-        if not self._is_news(topic, AMBIGUOUS):
+        if not self.is_news(topic, AMBIGUOUS):
             return
         logger.warning(
             "topic %s: a message can be read both with Confluent's framing (%s) and as Avro without a header; "
@@ -452,12 +452,10 @@ class ReadPolicy:
             ",".join(self.conf["framings"]),
         )
 
-    def _is_news(self, topic: str, version: int) -> bool:
-        """Whether nothing was logged of this topic and version so far."""
-        before = len(self._warned)
-        if before < _MAX_WARNED:
-            self._warned.add((topic, version))
-        return len(self._warned) > before
+    def is_news(self, topic: str, version: int) -> bool:
+        """Whether nothing was logged of this topic and version so far: true for one of all threads that ask."""
+        own = object()
+        return len(self._warned) < _MAX_WARNED and self._warned.setdefault((topic, version), own) is own
 
     def context(self, topic: str, headers: Any) -> SerializationContext:
         """The context that ``from_dict`` gets."""

@@ -16,6 +16,7 @@ from copy import copy
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, Final, TypeAlias, TypeVar
+from weakref import ref
 
 from streamnative_serdes._config import REGISTRY_OPTIONS, schema_limits
 from streamnative_serdes._log import logger
@@ -86,15 +87,14 @@ class Binding:
             SerdesError: an ``error``: the topic is not text, or not the name of a topic.
         """
         name = self.checked(topic, error)
-        if user not in self._users:
+        if ref(user) not in self._users.refs:
             self.attach(user)
         return self._use(name)
 
     def attach(self, user: User) -> None:
         """Call :meth:`User.rebind` of ``user`` from now on, each time that answers change."""
-        if user not in self._users:
-            self._users.attach(user)
-            self._topics.make_room(len(self._users))
+        if ref(user) not in self._users.refs:
+            self._users.attach(user, self._topics.make_room)
 
     def detach(self, user: User) -> None:
         """Stop calling ``user``, which is closed. After the last user, end the background thread."""
@@ -385,7 +385,7 @@ class Binding:
     def _look(self) -> None:
         """One round of the watch: check the topics in use. Then users ask again, which shows the topics in use."""
         # Not when a user is closed: only by now have the other users asked for their topics.
-        self._topics.make_room(len(self._users))
+        self._users.count(self._topics.make_room)
         unanswered = 0
         try:
             for state in self._topics.in_use()[:_MOST_LOOKS]:

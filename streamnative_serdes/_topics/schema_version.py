@@ -24,7 +24,11 @@ _MAX_CODECS = 16  # codecs kept per schema: one for each reader's schema and set
 
 
 class Compiled:
-    """A schema and the codecs compiled from it; topics and versions with the same text share an object."""
+    """A schema and the codecs compiled from it; topics and versions with the same text share an object.
+
+    Two threads that parse a text at the same time may have an object each: the later one is shared from then on. No
+    lock guards the maps: each step on them is one for other threads, and of equal codecs the first is kept.
+    """
 
     __slots__ = ("__weakref__", "_codecs", "schema")
 
@@ -67,7 +71,7 @@ class Compiled:
                 raise
             except SchemaError as error:
                 found = error.with_traceback(None)
-            self._codecs[key] = found
+            found = self._codecs.setdefault(key, found)
         if isinstance(found, SchemaError):
             raise copy(found)  # compiling again for each message would be far slower
         return found

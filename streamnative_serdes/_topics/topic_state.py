@@ -178,7 +178,9 @@ def _with(entries: Mapping[_K, _V], key: _K, value: _V, most: int) -> dict[_K, _
 
 
 class Topics:
-    """The states of topics. Threads share this object: reading takes no lock, a change takes a lock.
+    """The states of topics. Threads share this object: reading takes no lock; the maps guard each change.
+
+    A change that another thread has made meanwhile is not lost: ``LruMap.change`` then calls the step again.
 
     Args:
         capacity: how many topics are kept, and how many versions of each topic.
@@ -329,6 +331,9 @@ class Topics:
 
 class KeptWhileUnchanged(Generic[_T]):
     """Objects made for topics. An object is valid while the topic's state does not change, and for a limited time.
+
+    Threads share it without a lock: an entry is one tuple, and each step on the dict is one for other threads; ``take``
+    gives an object to one of them alone.
 
     Args:
         capacity: how many objects are kept.

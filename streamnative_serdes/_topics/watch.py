@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from typing import ClassVar, Protocol
-from weakref import WeakMethod, WeakSet
+from weakref import WeakMethod, ref
 
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import RegistryUnavailableError, SchemaNotFoundError, SerdesError
@@ -29,32 +29,47 @@ class User(Protocol):
         """Ask for everything again, each topic with its next message."""
 
 
-class Users(WeakSet[User]):
-    """The users of a binding. Threads share this object, and it keeps no user alive."""
+class Users:
+    """The users of a binding. Threads share this object, and it keeps no user alive.
+
+    ``refs`` has a weak reference to each user. A lock guards attaching and all that depends on who is there; users may
+    die at any time in any thread, without the lock, so the set is never walked: that would fail, as the walk through a
+    WeakSet does. Each look-up, discard and copy of a set is one step for other threads.
+    """
 
     def __init__(self) -> None:
-        super().__init__()
-        self._lock = threading.RLock()
+        self.refs: set[ref[User]] = set()
+        self._lock = threading.RLock()  # a finalizer may attach a user meanwhile
 
-    def attach(self, user: User) -> None:
+    def __len__(self) -> int:
+        return len(self.refs)
+
+    def attach(self, user: User, act: Callable[[int], None]) -> None:
+        """Add a user, and call ``act`` with the number of users."""
         with self._lock:
-            self.add(user)
+            self.refs.add(ref(user, self.refs.discard))
+            self.count(act)
 
     def detach(self, user: User) -> None:
         with self._lock:
-            self.discard(user)
+            self.refs.discard(ref(user))
+
+    def count(self, act: Callable[[int], None]) -> None:
+        """Call ``act`` with the number of users; no user can be attached meanwhile."""
+        with self._lock:
+            act(len(self.refs))
 
     def if_none(self, act: Callable[[], None]) -> None:
         """Call ``act`` if there are no users; no user can be attached meanwhile."""
         with self._lock:
-            if not self:
+            if not self.refs:
                 act()
 
     def rebind(self) -> None:
-        with self._lock:
-            users = list(self)
-        for user in users:
-            user.rebind()
+        for each in self.refs.copy():
+            user = each()
+            if user is not None:
+                user.rebind()
 
     def after_fork(self) -> None:
         """In a child process: the thread that held the lock may not exist."""
@@ -141,6 +156,9 @@ class Watch:
     :meth:`ensure` starts the thread, also after a stop. Errors of ``look`` are logged, once per type, and do not end
     the thread. With ``allowed`` set to False, no thread starts in this process: the driver of a Spark worker watches
     for all its workers.
+
+    No lock guards ``_running``, which is only ever assigned as a whole: a thread that is not the one assigned ends
+    after one wait, without a look. So threads that start one each at the same time are left with one.
     """
 
     allowed: ClassVar[bool] = True
@@ -172,7 +190,6 @@ class Watch:
 
     def _start(self) -> None:
         # Assigned before it starts: after an interrupt in between, ensure() finds it not alive and starts another one.
-        # If two start at once, the one that is not assigned ends by itself. So no lock is needed.
         self._running = thread = _Thread(self._run)
         try:
             thread.start()

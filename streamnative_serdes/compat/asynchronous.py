@@ -92,7 +92,9 @@ class _Async(Generic[_S]):
 
     async def _opened(self) -> Self:
         if self._blocking is None:
-            self._blocking = await asyncio.to_thread(self._make)
+            made = await asyncio.to_thread(self._make)
+            if self._blocking is None:  # another task of the loop may have awaited it meanwhile
+                self._blocking = made
         return self
 
     async def _run(self, value: Any, ctx: SerializationContext | None) -> Any:

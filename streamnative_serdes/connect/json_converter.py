@@ -104,6 +104,53 @@ class JsonOptions:
 _NOTHING: Final = SchemaAndValue(None, None)
 
 
+class _Configured:
+    """The options of a converter, and what it keeps by them; threads share it. A lock guards the writers."""
+
+    def __init__(self, options: JsonOptions) -> None:
+        self.options = options
+        self._envelopes = Envelopes(options.form, options.cache_size, options.max_depth)
+        self._writers: OrderedDict[Schema, tuple[str, Write]] = OrderedDict()
+        self._lock = Lock()
+        self._fixed = None if options.schema_content is None else self._content(options.schema_content)
+
+    def _content(self, text: str) -> KnownSchema:
+        try:
+            return self._envelopes.schema_of(parse(text.encode(), self.options.max_depth))
+        except (DecodeError, UnicodeEncodeError) as error:
+            raise ConfigError(f"schema.content: {error}") from None
+
+    def text(self, schema: Schema | None, value: Any) -> str:
+        if schema is None:
+            payload = write_schemaless(value)
+            return f'{{"schema":null,"payload":{payload}}}' if self.options.schemas else payload
+        text, write = self._writer(schema)
+        return f'{{"schema":{text},"payload":{write(value)}}}' if self.options.schemas else write(value)
+
+    def _writer(self, schema: Schema) -> tuple[str, Write]:
+        """The schema's JSON and the function that writes its values, made once."""
+        with self._lock:
+            found = self._writers.get(schema)
+            if found is not None:
+                self._writers.move_to_end(schema)
+                return found
+        form = self.options.form
+        made = to_json(schema, form) if self.options.schemas else "", writer(schema, form)
+        with self._lock:
+            self._writers[schema] = made
+            while len(self._writers) > max(self.options.cache_size, 1):
+                self._writers.popitem(last=False)
+        return made
+
+    def read(self, data: bytes) -> SchemaAndValue:
+        if self.options.schemas and self._fixed is None:
+            known, payload = self._envelopes.split(data)
+        else:
+            payload = parse(data, self.options.max_depth)
+            known = self._fixed or KnownSchema(None, read_schemaless)
+        return SchemaAndValue(known.schema, known.read(payload))
+
+
 class JsonConverter(Converter):
     """Writes and reads ``{"schema": ..., "payload": ...}``, or the payload alone. May be used by several threads.
 
@@ -133,25 +180,15 @@ class JsonConverter(Converter):
         return made
 
     def _set(self, options: JsonOptions) -> None:
-        self._options = options
-        self._envelopes = Envelopes(options.form, options.cache_size, options.max_depth)
-        self._writers: OrderedDict[Schema, tuple[str, Write]] = OrderedDict()
-        self._lock = Lock()
-        self._fixed = None if options.schema_content is None else self._content(options.schema_content)
-
-    def _content(self, text: str) -> KnownSchema:
-        try:
-            return self._envelopes.schema_of(parse(text.encode(), self._options.max_depth))
-        except (DecodeError, UnicodeEncodeError) as error:
-            raise ConfigError(f"schema.content: {error}") from None
+        self._now = _Configured(options)  # replaced as a whole, so that a thread at work keeps to one
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return JsonConverter.of_options, (self._options,)
+        return JsonConverter.of_options, (self.options,)
 
     @property
     def options(self) -> JsonOptions:
         """The checked options."""
-        return self._options
+        return self._now.options
 
     # Writing
 
@@ -159,33 +196,11 @@ class JsonConverter(Converter):
         if schema is None and value is None:
             return None
         try:
-            return self._text(schema, value).encode()
+            return self._now.text(schema, value).encode()
         except SerdesError as error:
             raise error.at(topic=topic) from None
         except RecursionError:
             raise EncodeError("nested too deeply for Python's recursion limit", topic=topic) from None
-
-    def _text(self, schema: Schema | None, value: Any) -> str:
-        if schema is None:
-            payload = write_schemaless(value)
-            return f'{{"schema":null,"payload":{payload}}}' if self._options.schemas else payload
-        text, write = self._writer(schema)
-        return f'{{"schema":{text},"payload":{write(value)}}}' if self._options.schemas else write(value)
-
-    def _writer(self, schema: Schema) -> tuple[str, Write]:
-        """The schema's JSON and the function that writes its values, made once."""
-        with self._lock:
-            found = self._writers.get(schema)
-            if found is not None:
-                self._writers.move_to_end(schema)
-                return found
-        form = self._options.form
-        made = to_json(schema, form) if self._options.schemas else "", writer(schema, form)
-        with self._lock:
-            self._writers[schema] = made
-            while len(self._writers) > max(self._options.cache_size, 1):
-                self._writers.popitem(last=False)
-        return made
 
     # Reading
 
@@ -193,18 +208,10 @@ class JsonConverter(Converter):
         if data is None:
             return _NOTHING
         try:
-            return self._read(bytes(data))
+            return self._now.read(bytes(data))
         except DecodeError as error:
             raise error.at(topic=topic) from None
         except (RecursionError, NestedTooDeeplyError):
             raise DecodeError(
                 "nested too deeply for Python's recursion limit", topic=topic, hint="lower max.depth"
             ) from None
-
-    def _read(self, data: bytes) -> SchemaAndValue:
-        if self._options.schemas and self._fixed is None:
-            known, payload = self._envelopes.split(data)
-        else:
-            payload = parse(data, self._options.max_depth)
-            known = self._fixed or KnownSchema(None, read_schemaless)
-        return SchemaAndValue(known.schema, known.read(payload))

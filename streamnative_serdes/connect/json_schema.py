@@ -172,7 +172,7 @@ class KnownSchema(NamedTuple):
 
 
 class Envelopes:
-    """Splits messages into schema and payload. May be used by several threads.
+    """Splits messages into schema and payload. Threads share it: a lock guards the map, and the last is one tuple.
 
     Args:
         form: how values are read.
@@ -210,8 +210,8 @@ class Envelopes:
             if found is None:
                 return None
             self._known.move_to_end(prefix)
-        self._last = (prefix, found)
-        return self._last
+        self._last = last = (prefix, found)
+        return last  # not what is kept: another thread may have replaced it
 
     def _payload(self, data: bytes, start: int) -> tuple[Any] | None:
         """The parsed payload of a known envelope; None if the rest is not a payload and a brace.

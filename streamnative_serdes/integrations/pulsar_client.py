@@ -111,12 +111,14 @@ class PulsarSchema:
             EncodeError: ``obj`` does not fit the schema.
         """
         codec = None if self._writer is None else self._writer.codec_for(type(obj))
-        if codec is None:
+        if codec is None or self._writer is None:
             raise ConfigError(
                 "there is no schema to write by",
                 hint="give pulsar_schema the schema of what you send, and leave announce as it is",
             )
-        return codec.encode(obj)
+        encode = self._writer.engine.half(codec).encode or codec.encode
+        data: bytes = encode(obj)
+        return data
 
     def decode_message(self, msg: PulsarMessage) -> Any:
         """Return the content of a message; None for a tombstone.

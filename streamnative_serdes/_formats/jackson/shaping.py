@@ -57,7 +57,7 @@ class Budget:
 
 
 class Default:
-    """The default of a field, compiled when a message first lacks the field."""
+    """The default of a field, compiled when a message first lacks the field; by each thread that does so at once."""
 
     def __init__(self, record: Record, field: Field, options: CodecArguments) -> None:
         self._record = record
@@ -81,12 +81,13 @@ class Default:
         return value
 
     def _compiled(self) -> Codec:
-        if self._codec is None:
+        codec = self._codec
+        if codec is None:
             # A record that was written without fields, read with this one.
             name = self._record.name
             written, read = Schema("written", Record(name)), Schema("read", Record(name, (self._field,)))
-            self._codec = Codec(written, read, **self._options)
-        return self._codec
+            self._codec = codec = Codec(written, read, **self._options)
+        return codec
 
 
 Shape = Callable[[Any, Budget], Any]

@@ -38,6 +38,62 @@ class _Written(NamedTuple):
     direct: KafkaAvroSerializer | None  # takes structs as they are, if that is possible
 
 
+class _Configured:
+    """A converter's options, and the writers and the reader by them; threads share it.
+
+    No lock guards the writers: each step on the dict is one for other threads, and of equal writers the first is kept.
+    """
+
+    def __init__(self, config: Mapping[str, Any], is_key: bool) -> None:
+        self._options = AvroOptions.of(config)
+        self.reader = ConnectDeserializer(is_key=is_key).configure(config)
+        # Made now so that an option with a bad value is found now.
+        KafkaAvroSerializer(is_key=is_key).configure(config)
+        self.config, self.is_key = dict(config), is_key
+        self._written: dict[Schema | None, _Written] = {}
+        # The schema of the last structs that were written as they are, and what writes them; replaced as a whole.
+        self.direct: tuple[object, Any] = _NO_SCHEMA, None
+
+    def write(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
+        written = self._find(schema)
+        direct = written.direct
+        if direct is not None and schema is not None and type(value) is Struct and value.schema.fits(schema):
+            self.direct = schema, direct.serialize
+            with suppress(EncodeError):
+                return direct.serialize(topic, value)
+        try:
+            return written.exact.serialize(topic, datum_of(schema, written.convert, value))
+        except EncodeError as error:
+            raise error.at(topic=topic) from None
+
+    def _find(self, schema: Schema | None) -> _Written:
+        found = self._written.get(schema)
+        if found is None:
+            if len(self._written) >= self._options.cache_size:
+                self._written.clear()
+            found = self._written.setdefault(schema, self._make(schema))
+        return found
+
+    def _make(self, schema: Schema | None) -> _Written:
+        root = schema if schema is None or self.config.get("framing") == CONFLUENT else _beside_null(schema)
+        translated = avro_schema(root, self._options)
+        kind = KafkaAvroSerializer if translated.exact else LenientSerializer
+
+        def serializer(**more: Any) -> KafkaAvroSerializer:
+            made = kind(None, translated.text, is_key=self.is_key)
+            return made.configure({**self.config, **more})
+
+        exact = serializer(**{"avro.logical.types": False})
+        if schema is None or root is None:
+            return _Written(schema, exact, None, None)
+        convert = converter_of(root, self._options, translated)
+        direct = serializer(**{"avro.logical.types": True}) if self._is_direct(schema, translated.filled) else None
+        return _Written(schema, exact, convert, direct)
+
+    def _is_direct(self, schema: Schema, filled: bool) -> bool:
+        return filled and schema.fields is not None and is_direct(schema, self._options)
+
+
 class AvroConverter(Converter):
     """Writes and reads Avro by the conventions of Confluent's AvroConverter, with Pulsar's schema registry (SNIP 42).
 
@@ -57,22 +113,14 @@ class AvroConverter(Converter):
     """
 
     def __init__(self, config: Mapping[str, Any] | None = None, is_key: bool = False) -> None:
-        self._config: dict[str, Any] | None = None
-        self._is_key = is_key
-        self._written: dict[Schema | None, _Written] = {}
-        # The schema of the last structs that were written as they are, and what writes them; replaced as a whole.
-        self._direct: tuple[object, Any] = _NO_SCHEMA, None
+        self._now: _Configured | None = None  # replaced as a whole, so that a thread at work keeps to one
         if config is not None:
             self.configure(config, is_key)
+        self._is_key = is_key
 
     def configure(self, config: Mapping[str, Any], is_key: bool = False) -> None:
         """Set the options, in place of earlier ones."""
-        self._options = AvroOptions.of(config)
-        self._reader = ConnectDeserializer(is_key=is_key).configure(config)
-        # Made now so that an option with a bad value is found now.
-        KafkaAvroSerializer(is_key=is_key).configure(config)
-        self._config, self._is_key = dict(config), is_key
-        self._written, self._direct = {}, (_NO_SCHEMA, None)
+        self._now = _Configured(config, is_key)
 
     def from_connect_data(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
         """Write a value.
@@ -87,28 +135,17 @@ class AvroConverter(Converter):
             SchemaError: the schema has no Avro schema: a name is not valid, or stands for two types.
             SchemaRegistryError: the registry cannot be asked, or refuses the schema.
         """
-        last, write = self._direct
+        if value is None and (schema is None or schema.optional):
+            return None
+        now = self._configured()
+        last, write = now.direct
         if last is schema and type(value) is Struct and value.schema is schema:
             try:
                 message: bytes | None = write(topic, value)
                 return message
             except EncodeError:
                 pass  # what is wrong, if anything is, is said below in the words of Connect
-        if value is None and (schema is None or schema.optional):
-            return None
-        return self._write(topic, schema, value)
-
-    def _write(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
-        written = self._find(schema)
-        direct = written.direct
-        if direct is not None and schema is not None and type(value) is Struct and value.schema.fits(schema):
-            self._direct = schema, direct.serialize
-            with suppress(EncodeError):
-                return direct.serialize(topic, value)
-        try:
-            return written.exact.serialize(topic, datum_of(schema, written.convert, value))
-        except EncodeError as error:
-            raise error.at(topic=topic) from None
+        return now.write(topic, schema, value)
 
     def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
         """Read a message; None gives a value without a schema, None.
@@ -122,14 +159,13 @@ class AvroConverter(Converter):
             SchemaError: the schema has no Connect schema: it is recursive, or its properties contradict each other.
             SchemaRegistryError: the registry cannot be asked, or does not have the schema.
         """
-        self._require_config()
-        found = self._reader.deserialize(topic, data)
+        found = self._configured().reader.deserialize(topic, data)
         return _NULL if found is None else found
 
     def close(self) -> None:
         """Close idle connections to the registry. A later call opens new ones."""
-        if self._config is not None:
-            self._reader.close()
+        if self._now is not None:
+            self._now.reader.close()
 
     def __enter__(self) -> Self:
         return self
@@ -138,37 +174,10 @@ class AvroConverter(Converter):
         self.close()
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return type(self), (self._config, self._is_key)
+        now = self._now
+        return type(self), (None, self._is_key) if now is None else (now.config, now.is_key)
 
-    def _require_config(self) -> dict[str, Any]:
-        if self._config is None:
+    def _configured(self) -> _Configured:
+        if self._now is None:
             raise ConfigError("schema.registry.url is missing", hint="configure the converter before its first use")
-        return self._config
-
-    def _find(self, schema: Schema | None) -> _Written:
-        config = self._require_config()
-        found = self._written.get(schema)
-        if found is None:
-            if len(self._written) >= self._options.cache_size:
-                self._written.clear()
-            found = self._written.setdefault(schema, self._make(config, schema))
-        return found
-
-    def _make(self, config: Mapping[str, Any], schema: Schema | None) -> _Written:
-        root = schema if schema is None or config.get("framing") == CONFLUENT else _beside_null(schema)
-        translated = avro_schema(root, self._options)
-        kind = KafkaAvroSerializer if translated.exact else LenientSerializer
-
-        def serializer(**more: Any) -> KafkaAvroSerializer:
-            made = kind(None, translated.text, is_key=self._is_key)
-            return made.configure({**config, **more})
-
-        exact = serializer(**{"avro.logical.types": False})
-        if schema is None or root is None:
-            return _Written(schema, exact, None, None)
-        convert = converter_of(root, self._options, translated)
-        direct = serializer(**{"avro.logical.types": True}) if self._is_direct(schema, translated.filled) else None
-        return _Written(schema, exact, convert, direct)
-
-    def _is_direct(self, schema: Schema, filled: bool) -> bool:
-        return filled and schema.fields is not None and is_direct(schema, self._options)
+        return self._now

@@ -75,17 +75,14 @@ def _packed(value: object) -> bytes:
 
 def kept(key: bytes, make: Callable[[], _T]) -> _T:
     """This process's object for ``key``, created on first use."""
-    global _shelf
-    if _shelf.pid != os.getpid():
-        _inherited.append(_shelf)
-        _shelf = _Shelf()
     return _shelf.get(key, make)
 
 
 class _Shelf:
+    """The objects of one process; a lock guards them, also while one is made, so that each is made once."""
+
     def __init__(self) -> None:
-        self.pid = os.getpid()
-        self._lock = threading.RLock()
+        self._lock = threading.RLock()  # an object may need another one
         self._things: dict[bytes, Any] = {}
 
     def get(self, key: bytes, make: Callable[[], _T]) -> _T:
@@ -103,6 +100,17 @@ class _Shelf:
 _shelf = _Shelf()
 # Keeps the parent's objects alive after a fork: closing a Kafka client would wait for threads that no longer exist.
 _inherited: Final[list[_Shelf]] = []
+
+
+def _after_fork() -> None:
+    """In the child, which has one thread as yet."""
+    global _shelf
+    _inherited.append(_shelf)
+    _shelf = _Shelf()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 _NEEDED: Final = ("streamnative_serdes", "confluent_kafka", "pandas", "pyarrow")

@@ -117,7 +117,7 @@ def test_a_long_decimal_is_refused() -> None:
 
 def test_the_cache_of_schemas_is_bounded_by_count_and_by_bytes() -> None:
     converter = JsonConverter({"schemas.cache.size": 10})
-    envelopes = converter._envelopes
+    envelopes = converter._now._envelopes
     for number in range(30):
         converter.to_connect_data("t", b'{"schema":{"type":"int32","doc":"%d"},"payload":1}' % number)
     assert len(envelopes) == 10
@@ -134,7 +134,7 @@ def test_no_schema_is_kept_if_the_cache_has_no_room() -> None:
     converter = JsonConverter({"schemas.cache.size": 0})
     for _ in range(2):
         assert converter.to_connect_data("t", b'{"schema":{"type":"int32"},"payload":1}').value == 1
-    assert len(converter._envelopes) == 0
+    assert len(converter._now._envelopes) == 0
 
 
 @pytest.mark.parametrize(

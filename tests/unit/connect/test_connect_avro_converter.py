@@ -375,8 +375,8 @@ def test_only_so_many_translated_schemas_are_kept(conf: dict[str, Any]) -> None:
         schema = struct(f"R{at}", a=INT32)
         message = converter.from_connect_data(f"t{at}", schema, Struct(schema, a=at))
         assert converter.to_connect_data(f"t{at}", message).value == Struct(schema, a=at)
-        assert len(converter._written) <= 3
-        assert len(policy_of(converter._reader)._reads) <= 3
+        assert len(converter._now._written) <= 3
+        assert len(policy_of(converter._now.reader)._reads) <= 3
 
 
 def test_options_are_checked_when_the_converter_is_configured(conf: dict[str, Any]) -> None:

@@ -125,6 +125,7 @@ def _available(
 _QUERY: Final = "spark.sql.execution.id"  # a property that Spark passes to each task
 _MOST: Final = 1_000  # plans that a worker process remembers
 _first: dict[str, str | None] = {}  # name of a plan -> the query that read by it first; None once it was warned about
+# No lock: a worker process runs one task at a time.
 
 
 @dataclass(frozen=True, slots=True)

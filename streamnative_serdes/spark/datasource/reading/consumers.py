@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from streamnative_serdes._kafka import ASSIGNED, ClientErrors, client
@@ -52,11 +52,10 @@ class Leased:
 
 @dataclass
 class Pool:
-    """The idle consumers of one process; the oldest is closed if there are too many."""
+    """The idle consumers of one process; the oldest is closed if there are too many. A lock guards all that it has."""
 
     most: int = MOST
     idle_seconds: float = IDLE_SECONDS
-    pid: int = field(default_factory=os.getpid)
     opened: int = 0  # for tests
 
     def __post_init__(self) -> None:
@@ -89,7 +88,8 @@ class Pool:
         from confluent_kafka import Consumer
 
         errors = ClientErrors(kafka, topic)
-        self.opened += 1
+        with self._lock:
+            self.opened += 1
         return Leased(client(Consumer, {**_DEFAULTS, **kafka, **_SET}, topic, errors), errors)
 
     def _take(self, key: str) -> Leased | None:
@@ -144,8 +144,15 @@ _inherited: Final[list[Pool]] = []
 
 def pool() -> Pool:
     """The pool of this process."""
-    global _pool
-    if _pool.pid != os.getpid():
-        _inherited.append(_pool)
-        _pool = Pool()
     return _pool
+
+
+def _after_fork() -> None:
+    """In the child, which has one thread as yet."""
+    global _pool
+    _inherited.append(_pool)
+    _pool = Pool()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
