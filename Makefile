@@ -19,8 +19,8 @@ INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
 DEMO := $(VENV)/.demo
 
-.PHONY: help install install-demo build demo demo-columns demo-real servers test test-servers test-kop test-spark test-others test-long test-integration check lint types imports bench bench-spark bench-migration bench-scale bench-key-value bench-entries bench-rust wheel release-check site lock asan fuzz fuzz-guided mutants format docs-api \
-	clean distclean sanitized
+# All targets that are words: none is a file.
+.PHONY: $(shell sed -n 's/^\([a-z][a-z-]*\):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -119,6 +119,11 @@ test-long: asan ## run what takes hours: kill loops, long outages, ten times the
 
 test-integration: $(BUILT) ## run only the tests against real servers, and skip none of them
 	SERVERS_REQUIRED=1 $(BIN)/pytest $(ON_SERVERS) $(PYTEST_ARGS)
+
+# On a free-threaded interpreter, set PYTHON_GIL=0: other packages may switch the GIL on.
+RACE_SECONDS ?= 60
+race: $(BUILT) ## let 16 threads do everything at once with one serializer and one deserializer, for RACE_SECONDS (60)
+	RACE_SECONDS=$(RACE_SECONDS) $(BIN)/pytest -s tests/race $(PYTEST_ARGS)
 
 check: lint types imports test ## run all checks: lint, types, import rules, tests
 
