@@ -1,7 +1,7 @@
 """The race of ``racing.py`` holds, and finds each of three races that are planted.
 
 RACE_SECONDS is how long it runs: ``make race`` takes a minute. The planted races are in Python, where threads switch
-between any two steps, so they are found with the GIL as well as without it.
+between any two steps, so they are found with the GIL as well as without it; ``sleep(0)`` makes that likely.
 """
 
 from __future__ import annotations
@@ -100,6 +100,7 @@ class ClosedDuringACall(KafkaAvroSerializer):
     def serialize(self, topic: str, obj: Any, headers: Any = None) -> bytes | None:
         if topic not in self.open:
             self.open[topic] = topic
+        time.sleep(0)
         return super().serialize(self.open[topic], obj, headers)
 
     def close(self) -> None:
