@@ -46,6 +46,7 @@ FIELDS: Final[list[tuple[str, Any]]] = [
     *(("id", "long"), ("text", "string"), ("flag", "boolean"), ("ratio", "double"), ("raw", "bytes")),
     *(("tags", mapping("long")), ("items", array("long"))),
 ]
+BURST: Final = 10  # times that a job repeats what is fast
 LATER: Final = 5  # fields that later versions add
 STALE_SECONDS: Final = 60.0  # without a step of a thread
 FAULTS: Final = (
@@ -137,7 +138,7 @@ class Race:
         self._buffer, self._messages = buffer, [self._message_with(letter * 20) for letter in "ab"]
         buffer.extend(self._messages[0])
         self._jobs: tuple[Callable[[Tally], None], ...] = (
-            *(self.row, self.row, self.row, self.row, self.batch, self.bad_object, self.first_messages),
+            *(self.rows, self.rows, self.rows, self.batch, self.bad_object, self.first_messages),
             *(self.evolve, self.recreate, self.recreated_row, self.fault, self.configure, self.close, self.pickle),
             *(self.change_object, self.changing_object, self.change_buffer, self.changing_buffer, self.stats),
         )
@@ -213,11 +214,13 @@ class Race:
 
     # Rows and batches
 
-    def row(self, tally: Tally) -> None:
-        value, number = datum(tally.random), tally.random.randrange(TOPICS)
-        message = self._written(tally, f"topic-{number}", value)
-        if message is not None:
-            found = self._read(tally, f"topic-{number}", message)
+    def rows(self, tally: Tally) -> None:
+        """Messages of a few topics in turn: most of them are hits."""
+        topics = [f"topic-{tally.random.randrange(TOPICS)}" for _ in range(3)]
+        for topic in topics * BURST:
+            value = datum(tally.random)
+            message = self._written(tally, topic, value)
+            found = None if message is None else self._read(tally, topic, message)
             if found is not None:
                 _require_equal(found, value)
 
@@ -336,6 +339,10 @@ class Race:
             _require_equal(deserializer.deserialize(topic, serializer.serialize(topic, value)), value)
 
     def change_object(self, tally: Tally) -> None:
+        for _ in range(BURST * 10):
+            self._change_object(tally)
+
+    def _change_object(self, tally: Tally) -> None:
         tags, items, number = self._shared["tags"], self._shared["items"], tally.random.randrange(10)
         change = tally.random.randrange(6)
         if change == 0:
@@ -353,6 +360,10 @@ class Race:
 
     def changing_object(self, tally: Tally) -> None:
         topic = f"topic-{tally.random.randrange(TOPICS)}"
+        for _ in range(BURST):
+            self._write_changing(tally, topic)
+
+    def _write_changing(self, tally: Tally, topic: str) -> None:
         try:
             message = self._written(tally, topic, self._shared)
         except EncodeError:  # it says that the object has changed
@@ -367,12 +378,14 @@ class Race:
             assert found == {name: self._shared[name] for name in found}, found
 
     def change_buffer(self, tally: Tally) -> None:
-        self._buffer[:] = tally.random.choice(self._messages)
+        for _ in range(BURST * 10):
+            self._buffer[:] = tally.random.choice(self._messages)
 
     def changing_buffer(self, tally: Tally) -> None:
-        found = self._read(tally, "topic-0", self._buffer)
-        if found is not None:
-            assert (len(found["text"]), set(found["text"]) - set("ab")) == (20, set()), found["text"]
+        for _ in range(BURST):
+            found = self._read(tally, "topic-0", self._buffer)
+            if found is not None:
+                assert (len(found["text"]), set(found["text"]) - set("ab")) == (20, set()), found["text"]
 
     def stats(self, tally: Tally) -> None:
         found = self.serializer.stats() | self.deserializer.stats()
