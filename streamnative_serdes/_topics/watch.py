@@ -48,7 +48,7 @@ class Users:
         """Add a user, and call ``act`` with the number of users."""
         with self._lock:
             self.refs.add(ref(user, self.refs.discard))
-            self.count(act)
+            act(len(self.refs))
 
     def detach(self, user: User) -> None:
         with self._lock:

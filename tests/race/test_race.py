@@ -64,7 +64,7 @@ def test_an_unlocked_write_of_the_last_entry_is_found(race: Callable[..., Race])
 
 
 class LosingFlights:
-    """Flights that look for one in progress, and then begin their own: two steps."""
+    """Flights that look for a running one, and then begin their own: two steps."""
 
     def __init__(self) -> None:
         self.under_way: dict[Any, threading.Event] = {}

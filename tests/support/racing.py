@@ -59,7 +59,7 @@ FAULTS: Final = (
 )
 AWAY: Final = (SchemaRegistryError, requests.RequestException)  # after faults
 NEW: Final = record("New", ("id", "long"))
-# Kept endlessly: without the GIL, CPython 3.13 may miscount the users of a bytearray that threads share.
+# Never freed: without the GIL, CPython 3.13 may miscount the users of a bytearray that threads share.
 _shared_bytes: Final[list[bytearray]] = []
 
 
