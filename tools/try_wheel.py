@@ -1,7 +1,7 @@
 """Try the installed wheel where confluent-kafka is missing: SerDes, columns, entries, and what needs Kafka's client.
 
-Exits with status 1 if something fails, or if confluent-kafka is there. Columns are left out where pyarrow is missing, and
-entries where google-crc32c is.
+Exits with status 1 if something fails, or if confluent-kafka is there. Columns are left out where pyarrow is
+missing, and entries where google-crc32c is.
 """
 
 from __future__ import annotations
