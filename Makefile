@@ -165,6 +165,14 @@ bench-key-value: $(BUILT) ## compare KEY_VALUE messages with key and value on tw
 bench-entries: $(BUILT) ## compare records of Kafka's batches to messages and columns with aiokafka's parser; BENCH_ARGS for options
 	$(BIN)/python benchmarks/entries.py $(BENCH_ARGS)
 
+# Beside this checkout, BASE is built with the same packages. RECORD=FILE notes the ratios, and does not fail.
+BASE ?= HEAD~1
+instructions: $(BUILT) ## count instructions per message here and at the commit BASE; needs valgrind; fails over 0.5 % more
+	rm -rf build/base && git worktree prune && git worktree add --force --detach build/base $(BASE)
+	cd build/base && $(abspath $(BIN))/python setup.py --quiet build_ext --inplace
+	$(BIN)/python benchmarks/instructions.py build/base . $(if $(RECORD),--record $(RECORD),--check 0.5)
+	git worktree remove --force build/base
+
 # cargo is neither installed nor looked for by anything else; it builds benchmarks/arrow_avro into build/arrow_avro.
 bench-rust: $(BUILT) ## compare Arrow columns with Rust's arrow-avro; needs cargo; BENCH_ARGS for options
 	$(BIN)/python benchmarks/arrow_avro.py $(BENCH_ARGS)

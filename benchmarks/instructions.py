@@ -2,6 +2,7 @@
 
 python benchmarks/instructions.py ../before .               a table: each call on three shapes, and the ratio
 python benchmarks/instructions.py ../before . --check 0.5   fail if a line takes over 0.5 % more instructions
+python benchmarks/instructions.py ../before . --record FILE add a line of JSON: the commit, and the ratios
 
 Both are checkouts with compiled modules (`python setup.py build_ext --inplace`); nothing is built here. The counts are
 exact: the topic's schema is known, the registry is shut down, and there is no garbage collection. They vary by a few
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import json
 import os
 import subprocess
 import sys
@@ -87,10 +89,20 @@ def total(part: Path) -> int:
     return next(int(line.split()[1]) for line in part.read_text().splitlines() if line.startswith("totals:"))
 
 
+def record(path: Path, checkout: Path, ratios: dict[str, float]) -> None:
+    """Add a line for the commit of this checkout, for tools/instruction_history.py."""
+    command = ["git", "-C", str(checkout), "log", "-1", "--format=%h %cs"]
+    commit, date = subprocess.run(command, text=True, capture_output=True, check=True).stdout.split()
+    rounded = {name: round(ratio, 5) for name, ratio in ratios.items()}
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"commit": commit, "date": date, "ratios": rounded}) + "\n")
+
+
 def main() -> int:
     parser = options(__doc__)
     parser.add_argument("checkouts", type=Path, nargs="*", metavar="CHECKOUT", help="the one before, the one after")
     parser.add_argument("--check", type=float, metavar="PERCENT", help="exit with status 1 if a call takes more")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="add the ratios to a file, as a line of JSON")
     parser.add_argument("--run", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.run:
@@ -99,7 +111,10 @@ def main() -> int:
     if len(chosen.checkouts) != 2:
         parser.error("expected two checkouts")
     before, after = map(counted, chosen.checkouts)
-    changes = {name: (spent / before[name] - 1) * 100 for name, spent in after.items()}
+    ratios = {name: spent / before[name] for name, spent in after.items()}
+    if chosen.record is not None:
+        record(chosen.record, chosen.checkouts[1], ratios)
+    changes = {name: (ratio - 1) * 100 for name, ratio in ratios.items()}
     for name, percent in changes.items():
         print(f"{name:40} {before[name]:10,.1f} {after[name]:10,.1f} {percent:+7.2f} %")
     return int(chosen.check is not None and any(percent > chosen.check for percent in changes.values()))

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 
 from api_page import PACKAGE, Code, modules  # noqa: E402
+from instruction_history import draw, read  # noqa: E402
 
 sys.set_int_max_str_digits(0)  # autoapi writes constants out, and one is 10**5000
 
@@ -30,6 +31,24 @@ html_theme = "furo"
 html_title = f"{project} {version}"
 html_use_index = html_domain_indices = False  # the search finds names
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_js_files = ["versions.js"]
+templates_path = ["_templates"]
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "sidebar/search.html",
+        "versions.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+    ]
+}
+# Made here, copied as they are: what the hosted workflow knows of earlier commits is in build/instructions.jsonl.
+EXTRA = ROOT / "build" / "site-extra"
+EXTRA.mkdir(parents=True, exist_ok=True)
+(EXTRA / "instructions.svg").write_text(draw(read(ROOT / "build" / "instructions.jsonl")).svg(), encoding="utf-8")
+html_extra_path = [str(EXTRA)]
 
 napoleon_use_ivar = True  # attributes are described by the class itself, too
 

@@ -6,6 +6,7 @@ Each has a light ground of its own, so that it can be read on dark pages too.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Final
@@ -46,6 +47,11 @@ class Picture:
         """A line of text, whose base is at ``y``."""
         weight = ' font-weight="bold"' if bold else ""
         self._parts.append(f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}"{weight}>{escape(line)}</text>\n')
+
+    def line(self, points: Sequence[tuple[float, float]], colour: str) -> None:
+        """A line through the points, without a tip."""
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        self._parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.6"/>\n')
 
     def arrow(self, *points: tuple[int, int], label: str = "", dashed: bool = False) -> None:
         """A line through the points, with a tip; the label stands above its first part."""

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
+import tomllib
 import zlib
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from publish_site import publish
 
 from streamnative_serdes import _config as config
 from streamnative_serdes import errors
@@ -44,6 +49,23 @@ SPARK = (
 )
 
 
+# Questions of somebody who knows Kafka: the texts of the links to click on from the first page, and words of the answer
+QUESTIONS = {
+    "how do I install it": (["Start"], "pip install"),
+    "how do I read a topic": (["Start"], "KafkaAvroDeserializer(conf)"),
+    "what is allow.null": (["Options"], "allow.null"),
+    "how do I migrate a topic": (["the runbook"], "migrate plan orders orders-snip42"),
+    "what is Schema not found (HTTP 404)": (
+        ["When something goes wrong", "Schema not found (HTTP 404)"],
+        "or let a serializer register one",
+    ),
+    "a stream of Spark with dead letters": (["Dead letters of Spark"], "split_errors"),
+    "is it safe with untrusted bytes": (["Security"], "every read is bounded by the end of the message"),
+    "how fast is it against fastavro": (["Performance"], "fastavro"),
+    "which Pythons": (["Pythons"], "CPython 3.11, 3.12 and 3.13"),
+}
+
+
 class Links(HTMLParser):
     """The links and anchors of a page."""
 
@@ -57,6 +79,44 @@ class Links(HTMLParser):
         given = dict(attrs)
         self.anchors |= {anchor for anchor in (given.get("id"), given.get("name")) if anchor}
         self.links += [link for link in (given.get("href"), given.get("src")) if link]
+
+
+class Article(HTMLParser):
+    """The text of a page and the links in it and in its list of sections, without the navigation of the site."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.texts: list[tuple[str, list[str]]] = []  # of a link: where it leads, and its words
+        self._inside, self._link, self._said = "", False, list[str]()
+        self.feed(path.read_text(encoding="utf-8"))
+
+    @property
+    def words(self) -> str:
+        return " ".join("".join(self._said).split())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "article" or given.get("class") == "toc-tree":
+            self._inside = tag
+        elif tag == "a" and self._inside:
+            self._link = True
+            self.texts.append((given.get("href") or "", []))
+
+    def handle_endtag(self, tag: str) -> None:
+        self._link = self._link and tag != "a"
+        if tag == self._inside and tag == "article":
+            self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside:
+            self._said.append(data)
+        if self._link:
+            self.texts[-1][1].append(data)
+
+
+@cache
+def article(path: Path) -> Article:
+    return Article(path)
 
 
 @cache
@@ -175,3 +235,49 @@ def test_dark_pages_are_dark(site: Path, page: Page) -> None:
     )
     assert red + green + blue < 200
     page.emulate_media(color_scheme="light")
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Nothing is logged."""
+
+
+def test_the_list_of_versions_is_that_of_the_folder_above(site: Path, page: Page, tmp_path: Path) -> None:
+    for name in ("v0.1.0", "main"):
+        (tmp_path / name / "_static").mkdir(parents=True)
+        shutil.copy(site / "start.html", tmp_path / name / "index.html")
+        shutil.copy(site / "_static" / "versions.js", tmp_path / name / "_static")
+    publish(tmp_path, tmp_path / "main", "v0.2.0")
+    handler = partial(Quiet, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            page.goto(f"http://127.0.0.1:{server.server_port}/main/index.html")
+            page.wait_for_function("document.querySelectorAll('#versions option').length == 3")
+            assert page.locator("#versions option").all_inner_texts() == ["v0.2.0", "v0.1.0", "main"]
+            assert page.input_value("#versions") == "main"
+            page.select_option("#versions", "v0.1.0")
+            page.wait_for_url("**/v0.1.0/")
+        finally:
+            server.shutdown()
+
+
+def test_a_site_by_itself_shows_its_version(site: Path, page: Page) -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    page.goto((site / "start.html").as_uri())
+    assert page.locator("#versions option").all_inner_texts() == [version]
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_an_answer_is_two_clicks_away(site: Path, question: str) -> None:
+    """Without the navigation at the side, which leads everywhere: by links in the text of pages."""
+    clicks, answer = QUESTIONS[question]
+    assert len(clicks) <= 2
+    path, anchor = site / "index.html", ""
+    for click in clicks:
+        found = [href for href, text in article(path).texts if "".join(text).strip() == click]
+        assert found, f"{path.name} has no link {click!r}"
+        target = urlsplit(found[0])
+        path, anchor = (path.parent / unquote(target.path)).resolve() if target.path else path, unquote(target.fragment)
+    assert not anchor or anchor in links(path).anchors
+    assert answer in article(path).words

@@ -242,7 +242,7 @@ def test_the_code_of_the_page_shows_what_blocks(source: PlanSource, capsys: pyte
     source.create(source.target, 2)
     (code,) = (block.text for block in blocks_of(ROOT / "docs" / "migrate.md") if block.language == "python")
     run_code(code, {"state": State(Path("s.json"), source.route())})
-    assert capsys.readouterr().out == "['partitions']\n"
+    assert capsys.readouterr().out == "['partitions', 'message-size']\n"
 
 
 def test_an_empty_source_is_noted(kafka: Kafka, stand_in: ConfluentStandIn) -> None:
