@@ -1,6 +1,7 @@
 """Do all of a release that can be done without an account, and say what is left to a person: `make release-check`.
 
-Needs the sdist and the wheel of `make wheel` in dist/. Builds wheels for the other Pythons that pyenv or the PATH has.
+Needs the sdist and the wheel of `make wheel` in dist/. Builds wheels
+for the other Pythons that pyenv, the PATH or Debian's archive has.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ import tempfile
 import time
 import tomllib
 from pathlib import Path
+from typing import Any
+
+import debian_python
 
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
@@ -33,10 +37,16 @@ def run(*command: str | Path, cwd: Path = ROOT, env: dict[str, str] | None = Non
 
 
 def found(version: str) -> str | None:
-    """An interpreter of this version, of pyenv or on the PATH."""
+    """An interpreter of this version: of pyenv, on the PATH, or Debian's newest, which is unpacked into build/."""
     for candidate in sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python")):
         return str(candidate)
-    return shutil.which(f"python{version}")
+    if installed := shutil.which(f"python{version}"):
+        return installed
+    try:
+        return str(debian_python.python(version, ROOT / "build" / "debian-pythons"))
+    except debian_python.MissingPythonError as error:
+        print(f"skipped: Python {version} is neither installed here nor to be had from Debian: {error}")
+        return None
 
 
 def lint_workflows() -> None:
@@ -58,13 +68,11 @@ def try_python(version: str, sdist: Path, wheels: Path) -> None:
     """Install the wheel into an empty environment of this Python, where README's lines run."""
     python = found(version)
     if python is None:
-        print(f"skipped: Python {version} is not installed here")
         return
     with tempfile.TemporaryDirectory(prefix="streamnative-serdes-") as folder:
         environment = Path(folder) / "venv"
-        run(python, "-m", "venv", environment)
-        pip = (environment / "bin" / "python", "-m", "pip")
-        run(*pip, "install", "--quiet", "--upgrade", "pip")
+        run(python, "-m", "venv", "--without-pip", environment)  # Debian's has none
+        pip = (sys.executable, "-m", "pip", "--python", environment / "bin" / "python")
         tag = f"cp{version.replace('.', '')}"
         wheel = next(DIST.glob(f"*-{tag}-*.whl"), None) or next(wheels.glob(f"*-{tag}-*.whl"), None)
         if wheel is None:
@@ -82,6 +90,12 @@ def try_python(version: str, sdist: Path, wheels: Path) -> None:
 def draft_changes(version: str) -> None:
     """Print the part of CHANGES.md that the files in changes/ will be; each is read, so a misnamed one is an error."""
     run(sys.executable, "-m", "towncrier", "build", "--draft", "--version", version)
+
+
+def left_to_a_person(project: dict[str, Any]) -> str:
+    """The steps, for the table [project] of pyproject.toml."""
+    missing = [name for name in URLS if name not in project["urls"]]
+    return LEFT.format(version=project["version"], missing=", ".join(missing) or "nothing")
 
 
 def main() -> None:
@@ -102,8 +116,7 @@ def main() -> None:
             try_python(version, sdist, Path(wheels))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     draft_changes(project["version"])
-    missing = [name for name in URLS if name not in project["urls"]]
-    print(LEFT.format(version=project["version"], missing=", ".join(missing) or "nothing"))
+    print(left_to_a_person(project))
 
 
 if __name__ == "__main__":

@@ -138,7 +138,8 @@ def test_text_with_a_character_that_is_not_a_hex_digit_is_not_a_uuid() -> None:
 def test_a_uuid_object_with_an_invalid_number_is_refused(codec: Codec, number: int) -> None:
     uuid = UUID(int=0)
     object.__setattr__(uuid, "int", number)
-    with pytest.raises(EncodeError, match="128 bits"):
+    # Python 3.15 cannot even show such an object.
+    with pytest.raises(EncodeError, match=r"128 bits|reading the value raised OverflowError"):
         codec.encode(uuid)
 
 

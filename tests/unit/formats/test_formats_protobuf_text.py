@@ -119,6 +119,7 @@ def test_a_serializer_of_protobuf_messages_pickles(registry: LocalRegistry, desc
 
 
 def test_without_the_library_other_topics_are_read(registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("google.protobuf", reason="LocalRegistry needs it to accept the descriptor")
     register(registry, "p", "PROTOBUF_NATIVE", text_of("Timestamp"))
     register(registry, "t", "INT8")
     monkeypatch.setitem(sys.modules, "google.protobuf.descriptor_pool", None)
