@@ -18,7 +18,7 @@ from typing import Any
 
 from pictures import Picture
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 780, 300, 60, 590, 40, 250
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 780, 300, 60, 560, 40, 250
 COLOURS = ("#1c5fb8", "#b3401f", "#2b7a3d", "#7a4fb0", "#8a6d00", "#555555")
 
 

@@ -27,8 +27,9 @@ LEFT = """Left to a person:
   1. in [project.urls] of pyproject.toml, since the project has no address of its own yet: {missing}
   2. the version in pyproject.toml, then `towncrier build --version {version}`: CHANGES.md out of changes/, dated
   3. once: a trusted publisher for the workflow wheels.yml and the environment "release", at the registry of packages
-  4. git tag -s v{version} && git push origin v{version}: wheels.yml builds, attests and publishes
-  5. a release on the page of the repository, with the text of CHANGES.md"""
+  4. once: the pages of the branch gh-pages, in the settings of the repository; site.yml writes them
+  5. git tag -s v{version} && git push origin v{version}: wheels.yml builds, attests and publishes
+  6. a release on the page of the repository, with the text of CHANGES.md"""
 
 
 def run(*command: str | Path, cwd: Path = ROOT, env: dict[str, str] | None = None) -> None:
