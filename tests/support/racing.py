@@ -104,6 +104,7 @@ class Tally:
     read: int = 0
     write_errors: int = 0
     read_errors: int = 0
+    hits: int = 0
     jobs: Counter[str] = field(default_factory=Counter)
     doing: str = ""
     since: float = field(default_factory=time.monotonic)
@@ -126,6 +127,7 @@ class Race:
         self.serializer, self.deserializer = serializer(self.conf), KafkaAvroDeserializer(self.conf)
         calm_conf = {"schema.registry.url": calm.url}
         self.new_serializer, self.new_deserializer = serializer(calm_conf, NEW), KafkaAvroDeserializer(calm_conf)
+        self.hot = serializer(calm_conf, NEW), KafkaAvroDeserializer(calm_conf)
         self._tickets = itertools.count()
         self._shared = datum(Random(0))
         raw, buffer = bytearray(b"aaaa"), bytearray()
@@ -140,7 +142,11 @@ class Race:
         self._jobs: tuple[Callable[[Tally], None], ...] = (
             *(self.rows, self.rows, self.rows, self.batch, self.bad_object, self.first_messages),
             *(self.evolve, self.recreate, self.recreated_row, self.fault, self.configure, self.close, self.pickle),
-            *(self.change_object, self.changing_object, self.change_buffer, self.changing_buffer, self.stats),
+            self.stats,
+        )
+        self._storm: tuple[Callable[[Tally], None], ...] = (
+            *(self.hits, self.hits, self.hits, self.hits, self.rebind, self.rows),
+            *(self.change_object, self.changing_object, self.change_buffer, self.changing_buffer),
         )
 
     def _message_with(self, text: str) -> bytes:
@@ -161,8 +167,10 @@ class Race:
             begin.wait(waiting.HANG_SECONDS)
             try:
                 while not stop.is_set():
-                    job = tally.random.choice(self._jobs)
-                    tally.doing, tally.since = job.__name__, time.monotonic()
+                    tally.since = time.monotonic()
+                    # Half of the time, all do what takes microseconds: most other jobs wait for a registry.
+                    job = tally.random.choice(self._storm if tally.since % 1.0 < 0.5 else self._jobs)
+                    tally.doing = job.__name__
                     job(tally)
                     tally.jobs[job.__name__] += 1
             except BaseException as error:  # noqa: BLE001 - raised again by the main thread
@@ -202,6 +210,8 @@ class Race:
             "read": (read["messages"], sum(tally.read for tally in tallies)),
             "errors of reading": (read["errors"], sum(tally.read_errors for tally in tallies)),
         }
+        hits = sum(tally.hits for tally in tallies)
+        held |= {f"hits of {type(each).__name__}": (each.stats()["messages"], hits) for each in self.hot}
         wrong = {name: f"{counted} counted, {done} done" for name, (counted, done) in held.items() if counted != done}
         wrong |= self._asked_again()
         if wrong:
@@ -242,6 +252,20 @@ class Race:
         except SchemaRegistryError:
             tally.read_errors += 1
             return None
+
+    def hits(self, tally: Tally) -> None:
+        """Messages of three topics, without a request after the first ones."""
+        serializer, deserializer = self.hot
+        for step in range(BURST * 30):
+            topic, value = f"hot-{step % 3}", {"id": tally.random.getrandbits(40)}
+            found = deserializer.deserialize(topic, serializer.serialize(topic, value))
+            assert found == value, (found, value)
+        tally.hits += BURST * 30
+
+    def rebind(self, tally: Tally) -> None:
+        """What is bound is made again, as after news about a topic, and freed while others work with it."""
+        for _ in range(BURST * 10):
+            tally.random.choice(self.hot).rebind()
 
     def batch(self, tally: Tally) -> None:
         import pyarrow as pa
