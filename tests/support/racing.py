@@ -146,7 +146,7 @@ class Race:
         )
         self._storm: tuple[Callable[[Tally], None], ...] = (
             *(self.hits, self.hits, self.hits, self.hits, self.rebind, self.rows),
-            *(self.change_object, self.changing_object, self.change_buffer, self.changing_buffer),
+            *(self.change_object, self.changing_object, self.change_buffer, self.changing_buffer, self.close),
         )
 
     def _message_with(self, text: str) -> bytes:
@@ -306,11 +306,15 @@ class Race:
             raise AssertionError("text was written as a number")
 
     def first_messages(self, tally: Tally) -> None:
-        """Four threads write the first messages of a topic at about the same time."""
-        ticket = next(self._tickets)
-        topic = f"new-{ticket // 4}"
-        found = self.new_deserializer.deserialize(topic, self.new_serializer.serialize(topic, {"id": ticket}))
-        assert found == {"id": ticket}, found
+        """Four new threads write and read the first messages of a topic at once, and end."""
+        topic = f"new-{next(self._tickets)}"
+
+        def first(number: int) -> Any:
+            message = self.new_serializer.serialize(topic, {"id": number})
+            return self.new_deserializer.deserialize(topic, message)
+
+        found = waiting.together(4, first)
+        assert found == [{"id": number} for number in range(4)], found
 
     # What changes meanwhile
 
