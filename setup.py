@@ -61,7 +61,8 @@ FLAGS_OF = {"_arrow": [] if sys.platform == "win32" else ["-fno-tree-slp-vectori
 
 compile_args, link_args = windows_flags() if sys.platform == "win32" else unix_flags()
 macros: list[tuple[str, str | None]] = []
-directives: dict[str, object] = {"language_level": "3"}
+# ext/streamnative_serdes/threads.h says why that is so.
+directives: dict[str, object] = {"language_level": "3", "freethreading_compatible": True}
 if DEBUG:
     directives |= {"boundscheck": True, "wraparound": True, "initializedcheck": True, "nonecheck": True}
 if TRACE:

@@ -1,14 +1,17 @@
 # cython: language_level=3, binding=True, auto_pickle=False
 """Bounded caches: topic -> key -> entry, where a key is a schema version or a type; and a map that evicts idle entries.
 
-Lookups take no lock: a dict lookup is atomic under the GIL, and entries never change. A TopicCache keeps at most
-``capacity`` topics and ``capacity`` keys per topic, and evicts the oldest first.
+Lookups take no lock: a dict lookup is atomic, with and without a GIL, and entries never change. A TopicCache keeps at
+most ``capacity`` topics and ``capacity`` keys per topic, and evicts the oldest first.
 
 They are compiled because an interrupt (Ctrl-C) comes between two bytecodes: in Python it could leave a lock held.
 """
 
-from cpython.dict cimport PyDict_GetItemWithError, PyDict_Size
+from cpython.dict cimport PyDict_Size
 from cpython.ref cimport PyObject
+
+from streamnative_serdes.codec.wire cimport given
+from streamnative_serdes.threads cimport sns_item
 
 import threading
 from collections import OrderedDict
@@ -29,14 +32,13 @@ cdef class TopicCache:
 
     cdef object find(self, object topic, object key):
         """Return the entry, or None."""
-        cdef dict topics = self.topics          # keep a reference to both dicts: another thread may drop them
-        cdef PyObject* keys = PyDict_GetItemWithError(topics, topic)
+        cdef PyObject* keys = sns_item(self.topics, topic)
         cdef PyObject* entry
         if keys is NULL:
             return None
-        held = <object>keys
-        entry = PyDict_GetItemWithError(held, key)
-        return None if entry is NULL else <object>entry
+        held = given(keys)              # another thread may drop it
+        entry = sns_item(held, key)
+        return None if entry is NULL else given(entry)
 
     cdef int put(self, object topic, object key, object entry) except -1:
         with self.lock:
@@ -66,7 +68,9 @@ cdef class TopicCache:
 
     def clear(self):
         with self.lock:
-            self.topics = {}
+            dropped = list(self.topics.values())
+            self.topics.clear()         # not another dict: lookups take no lock
+        del dropped                     # freed after the lock: that may run Python code
 
     def items(self):
         with self.lock:

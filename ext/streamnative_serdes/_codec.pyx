@@ -66,6 +66,7 @@ from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32
 from libc.string cimport memcpy, memmove
 
 from streamnative_serdes.codec.wire cimport *
+from streamnative_serdes.threads cimport *
 
 import datetime
 import struct
@@ -244,6 +245,17 @@ cdef int get_view(object data, Py_buffer* view) except -1:
     if not PyObject_CheckBuffer(data):
         raise DecodeError(f"expected bytes, bytearray or memoryview, got {type(data).__name__}")
     try:
-        return PyObject_GetBuffer(data, view, PyBUF_SIMPLE)
+        PyObject_GetBuffer(data, view, PyBUF_SIMPLE)
     except (BufferError, ValueError) as error:      # not contiguous, or released
         raise DecodeError(f"expected a readable buffer, got {type(data).__name__}: {error}") from None
+    return view_copy(view) if FREE_THREADED and not PyBytes_CheckExact(data) else 0
+
+
+cdef int view_copy(Py_buffer* view) except -1:
+    """Let ``view`` be of a copy, which no other thread changes while it is read."""
+    cdef object copy
+    try:
+        copy = PyBytes_FromStringAndSize(<char*>view.buf, view.len)
+    finally:
+        PyBuffer_Release(view)
+    return PyObject_GetBuffer(copy, view, PyBUF_SIMPLE)

@@ -7,6 +7,10 @@ inside its `finally`, and leave a flight that never ends. Compiled code has no b
 itself can be interrupted, and a flight in the table always has a thread working on it.
 """
 
+cimport cython
+
+from streamnative_serdes.threads cimport sns_add
+
 import os
 import threading
 from copy import copy
@@ -16,6 +20,7 @@ from streamnative_serdes.errors import SerdesError
 # (process id, thread id) -> the flights that the thread waits for, across all Flights objects; nested ones last. The
 # process id is part of the key because a forked child inherits this dict and may reuse the thread ids.
 cdef dict _waits_for = {}
+cdef object _order = object()           # its critical section makes one step of looking for a deadlock and waiting
 
 
 cdef class Flight:
@@ -43,26 +48,38 @@ cdef class Flight:
             under_way.pop(key, None)
             self.gate.release()
 
-    cdef bint depends_on(self, object thread) except -1:
-        """Tell whether the flight cannot end until `thread` continues: waiting for it would be a deadlock."""
+    cdef bint depends_on(self, object thread, list seen) except -1:
+        """Tell whether the flight cannot end until `thread` continues: waiting for it would be a deadlock.
+
+        ``seen`` keeps what is looked at alive: to free it could run other code.
+        """
         cdef Flight next
         if self.leader == thread:
             return True
-        for next in _waits_for.get(self.leader, ()):
-            if next.depends_on(thread):
+        waits = _waits_for.get(self.leader, ())
+        seen.append(waits)
+        for next in waits:
+            if next.depends_on(thread, seen):
                 return True
         return False
 
-    cdef bint wait(self, object thread, double seconds) except -1:
-        """Wait until the flight has ended; False after `seconds`."""
+    cdef bint begin_wait(self, object thread, tuple outer) except -1:
+        """Say that `thread` waits for the flight, unless that would be a deadlock: then return False."""
+        cdef list seen = []
+        with cython.critical_section(_order):
+            if self.depends_on(thread, seen):
+                return False
+            _waits_for[thread] = (*outer, self)
+        return True
+
+    cdef bint wait(self, object thread, tuple outer, double seconds) except -1:
+        """Wait, after begin_wait, until the flight has ended; False after `seconds`."""
         cdef bint open
-        cdef tuple outer = _waits_for.get(thread, ())
-        _waits_for[thread] = (*outer, self)
-        self.waiting += 1
+        sns_add(&self.waiting, 1)
         try:
             open = self.gate.acquire(True, seconds)     # a signal handler that runs here may wait for another flight
         finally:
-            self.waiting -= 1
+            sns_add(&self.waiting, -1)
             if outer:
                 _waits_for[thread] = outer
             else:
@@ -94,13 +111,15 @@ cdef class Flights:
         place = process, key
         cdef double patience = -1.0 if seconds is None else min(max(seconds, 0.0), threading.TIMEOUT_MAX)
         cdef Flight own = Flight(thread), flight
+        cdef tuple outer
         while True:
             flight = self.under_way.setdefault(place, own)
             if flight is own:
                 return own.lead(self.under_way, place, work)
-            if flight.depends_on(thread):       # called by a finalizer or a signal handler during that work
+            outer = _waits_for.get(thread, ())
+            if not flight.begin_wait(thread, outer):    # called by a finalizer or a signal handler during that work
                 return work()
-            if not flight.wait(thread, patience):
+            if not flight.wait(thread, outer, patience):
                 raise TimeoutError("timed out while waiting for another thread that is making the same request")
             if flight.done:
                 break

@@ -19,22 +19,26 @@ The functions of this module are for the classes on top and for policies. They a
 One extension module, made of these files:
 
     serdes/key_value.pyx        both halves of KEY_VALUE messages
+    serdes/replicas.pyx         what each thread works with
     serdes/serializer.pyx       object -> message
     serdes/deserializer.pyx     message -> object
     calls.h                     calls of instances without a tuple of arguments
     clock.h                     the monotonic clock
+    threads.h                   how threads are kept apart without a GIL
 """
 
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.object cimport PyTypeObject
+from cpython.pystate cimport PyThreadState_GetDict
 from cpython.ref cimport Py_INCREF, PyObject
 from cpython.tuple cimport PyTuple_SetItem
 from cpython.unicode cimport PyUnicode_Check
+from cpython.weakref cimport PyWeakref_NewRef
 from libc.math cimport INFINITY
-from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint32_t
-from libc.string cimport memcpy
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
 
 from streamnative_serdes._cache cimport TopicCache
 from streamnative_serdes._codec cimport Codec
@@ -42,6 +46,7 @@ from streamnative_serdes._header cimport (
     CONFLUENT_SIZE, FIRST_BY_HEADER, FIRST_PREFIXED, HEADER_SIZE, NO_FRAMING, NO_VERSION, confluent_id_of, version_of,
 )
 from streamnative_serdes.codec.wire cimport given, likely, sns_reraise, sns_same_text, unlikely
+from streamnative_serdes.threads cimport *
 
 from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError
 
@@ -124,6 +129,13 @@ cdef class Bound:
             return self.codec
         return tuple((half.codec, half.decode) for half in (self.pair.key, self.pair.value) if half is not None)
 
+    cdef Bound copied(self):
+        """The same in another object."""
+        cdef Bound copy = Bound.__new__(Bound, self.topic, self.key, self.version, self.header, self.codec, INFINITY,
+                                        self.pair)
+        copy.expiring, copy.expires = self.expiring, self.expires
+        return copy
+
     cdef inline bint serves(self, object topic) noexcept:
         """Whether it is for ``topic``, and still holds."""
         return (sns_same_text(<PyObject*>topic, <PyObject*>self.topic)
@@ -172,8 +184,31 @@ cdef inline bint reads_latest(Bound bound, object topic) noexcept:
     return bound is not None and bound.number == NO_VERSION and bound.serves(topic)
 
 
+cdef struct Counts:
+    int64_t messages, misses, errors
+    int64_t headerless, prefixed, by_header, fallbacks, ambiguous       # reading: see Deserializer
+
+
+cdef int add_counts(Counts* total, const Counts* more) noexcept:
+    total.messages += sns_counted(&more.messages)
+    total.misses += sns_counted(&more.misses)
+    total.errors += sns_counted(&more.errors)
+    total.headerless += sns_counted(&more.headerless)
+    total.prefixed += sns_counted(&more.prefixed)
+    total.by_header += sns_counted(&more.by_header)
+    total.fallbacks += sns_counted(&more.fallbacks)
+    total.ambiguous += sns_counted(&more.ambiguous)
+    return 0
+
+
+cdef uint64_t next_number = 1           # of a SerDes
+
+
 cdef class _Serdes:
-    """The state that both directions share: the policy, the cache, the last hit, and counters."""
+    """The state that both directions share: the policy, the cache, the last hit, and counters.
+
+    Without a GIL a thread works with its replica of the SerDes (threads.h, replicas.pyx), else with the SerDes itself.
+    """
 
     cdef void* vectorcall               # what a call of the instance is, without a tuple of arguments (calls.h)
     cdef TopicCache cache
@@ -181,21 +216,92 @@ cdef class _Serdes:
     cdef Bound last_pair                # the same, with a pair: apart, so that all others need not look for one
     cdef object policy, convert         # convert: to_dict or from_dict
     cdef bint keys                      # are all that it reads or writes
-    cdef int64_t messages, misses, errors
+    cdef Counts counted
     cdef _Serdes twin                   # for keys, where the context says that it is one
+    cdef uint64_t number                # no other SerDes ever has it
+    cdef uint64_t generation            # counts how often the configuration was replaced
+    cdef list replicas                  # of all threads; None with a GIL
+    cdef object origin                  # of a replica: a weak reference to its SerDes; else None
+    cdef sns_lease* lease               # of a replica
     cdef object __weakref__             # the binding's users are weak
+
+    def __cinit__(self, *args, **kwargs):
+        self.number, self.generation = sns_next(&next_number), 1
+        if FREE_THREADED:
+            self.replicas = []
+
+    def __dealloc__(self):
+        if self.lease is not NULL:
+            sns_leave_lease(self.lease)
 
     def rebind(self):
         """Look up what topics are bound to again, each with its next message; the registry is asked for news alone."""
-        if self.cache is not None:
-            cache = TopicCache(self.cache.capacity)
-            self.cache = cache              # no other thread runs between these lines
-            self.last = self.last_pair = None
+        cdef _Serdes now = self.blank()
+        if self.origin is not None:         # a replica that has outlived its SerDes
+            return
+        now.copy(self)
+        while now.cache is not None:
+            now.begin_caches(now.cache.capacity)
+            if self.replace(now, now.generation):
+                return
+            now.copy(self)
+
+    cdef _Serdes blank(self):
+        """A new object of this class, with nothing set up."""
+        return _Serdes.__new__(_Serdes)
 
     cdef int prepare(self) except -1:
         """Take over from a new policy what is needed for each message."""
         self.keys = getattr(self.policy, "is_key", False)
         return 0
+
+    cdef int begin_caches(self, Py_ssize_t capacity) except -1:
+        self.cache = TopicCache(capacity)
+        return 0
+
+    cdef int take(self, _Serdes other) except -1:
+        """Take over the configuration of ``other``. No other code runs here if what is replaced is held elsewhere."""
+        self.policy, self.convert, self.keys = other.policy, other.convert, other.keys
+        self.cache, self.twin = other.cache, other.twin
+        return 0
+
+    cdef int copy(self, _Serdes other) except -1:
+        """Become what ``other`` is at one moment, with nothing bound."""
+        cdef _Serdes before = self.blank()  # freed at the end, since that may run other code
+        held = self.last, self.last_pair
+        before.take(self)
+        with cython.critical_section(other):
+            self.take(other)
+            self.generation = other.generation
+        self.last = self.last_pair = None
+        if FREE_THREADED and self.lease is not NULL and self.twin is not None:
+            self.twin = <_Serdes>seek_replica(self.twin)
+        del held
+        return 0
+
+    cdef bint replace(self, _Serdes now, uint64_t generation) except -1:
+        """Become what ``now`` is, unless this is of another generation: then another thread was first."""
+        cdef _Serdes before = self.blank()
+        cdef Counts of_keys
+        held = self.last, self.last_pair
+        with cython.critical_section(self):     # with a GIL: no other thread runs between these lines
+            if self.generation != generation:
+                return False
+            before.take(self)
+            self.take(now)
+            self.last = self.last_pair = None
+            sns_next(&self.generation)
+        del held
+        if before.twin is not None and before.twin is not now.twin:
+            of_keys = before.twin.total()
+            with cython.critical_section(self):
+                add_counts(&self.counted, &of_keys)
+        return True
+
+    cdef object face(self):
+        """The SerDes that its user has."""
+        found = None if self.origin is None else self.origin()
+        return self if found is None else found
 
     cdef Bound find(self, TopicCache cache, str topic, object key):
         """The Bound in ``cache`` that still holds, or None."""
@@ -205,10 +311,12 @@ cdef class _Serdes:
         self.settle(cache, bound)
         return bound
 
-    cdef int settle(self, TopicCache cache, Bound bound) noexcept:
+    cdef int settle(self, TopicCache cache, Bound bound) except -1:
         """After configure() in between, nobody uses ``cache`` any more."""
         if self.cache is not cache:
             return 0
+        if FREE_THREADED:
+            bound = bound.copied()      # an object of this thread
         if bound.pair is None:
             self.last = bound
         else:
@@ -227,14 +335,16 @@ cdef class _Serdes:
     cdef Bound ask(self, str topic, object key, object context):
         """Ask the policy for a Bound: a miss."""
         cdef Bound bound
-        self.misses += 1
+        sns_count(&self.counted.misses, 1)
         try:
-            bound = self.policy.bind(self, topic, key, context)
+            bound = self.policy.bind(self.face(), topic, key, context)
         except Exception:
-            self.errors += 1
+            sns_count(&self.counted.errors, 1)
             raise
         if bound is not None and bound.topic == topic:
-            bound.topic = topic             # the same object is found faster than equal text
+            if FREE_THREADED:
+                bound = bound.copied()  # the policy may have given it to others too
+            bound.topic = topic         # the same object is found faster than equal text
         return bound
 
     cdef _Serdes for_keys(self):
@@ -242,7 +352,7 @@ cdef class _Serdes:
         if self.twin is None:
             made = self.policy.for_keys()
             if self.twin is None:       # another thread may have been first, and counted messages in its own
-                self.twin = made
+                self.twin = joined_twin(self, made) if FREE_THREADED else made
         return self.twin
 
     cdef inline Bound latest_at_hand(self, object topic):
@@ -264,25 +374,25 @@ cdef class _Serdes:
                 if not self.policy.has_keys(topic):
                     return None
             except Exception:
-                self.misses += 1
-                self.errors += 1
+                sns_count(&self.counted.misses, 1)
+                sns_count(&self.counted.errors, 1)
                 raise
         return Bound(topic, None, 0, b"", None)
 
-    cdef int take_over_counts(self) except -1:
-        """Of the SerDes for keys, which is to be dropped."""
-        self.messages += self.twin.messages
-        self.misses += self.twin.misses
-        self.errors += self.twin.errors
-        return 0
-
-    cdef dict counts(self):
-        found = {"messages": self.messages, "hits": max(self.messages - self.misses, 0), "misses": self.misses,
-                 "errors": self.errors}
-        if self.twin is not None:
-            for name, count in self.twin.counts().items():
-                found[name] += count
-        return found
+    cdef Counts total(self) except *:
+        """What all threads have counted, keys included."""
+        cdef Counts total, of_keys
+        cdef _Serdes one, twin
+        memset(&total, 0, sizeof(total))
+        with cython.critical_section(self):
+            twin = self.twin
+            add_counts(&total, &self.counted)
+            for one in self.replicas or ():
+                add_counts(&total, &one.counted)
+        if twin is not None:
+            of_keys = twin.total()
+            add_counts(&total, &of_keys)
+        return total
 
     cdef int require_configured(self) except -1:
         if self.cache is None:
@@ -290,36 +400,46 @@ cdef class _Serdes:
         return 0
 
 
+cdef dict named(const Counts* counts):
+    return {"messages": counts.messages, "hits": max(counts.messages - counts.misses, 0), "misses": counts.misses,
+            "errors": counts.errors}
+
+
+include "serdes/replicas.pyx"
+
+
 def set_up(_Serdes serdes not None, policy, convert, Py_ssize_t capacity):
     """Let ``serdes`` ask ``policy`` from now on, with nothing bound. ``convert`` is to_dict, from_dict or None."""
-    cache = TopicCache(capacity)
-    if serdes.twin is not None:
-        serdes.take_over_counts()
-    serdes.policy, serdes.convert, serdes.twin = policy, convert, None
-    serdes.prepare()
-    serdes.cache = cache                # last: a thread at work with the new cache has asked the new policy
-    serdes.last = serdes.last_pair = None
+    cdef _Serdes now = serdes.blank()
+    now.policy, now.convert = policy, convert
+    now.begin_caches(capacity)
+    now.prepare()
+    while not serdes.replace(now, sns_generation(&serdes.generation)):
+        pass
 
 
 def policy_of(_Serdes serdes not None):
     """The policy. Raises ConfigError before :func:`set_up`."""
-    serdes.require_configured()
-    return serdes.policy
+    cdef _Serdes mine = mine_of(serdes)
+    mine.require_configured()
+    return mine.policy
 
 
 def policy_or_none(_Serdes serdes not None):
     """The policy, or None before :func:`set_up`."""
-    return serdes.policy
+    return mine_of(serdes).policy
 
 
 def twin_of(_Serdes serdes not None):
     """The SerDes for keys that a context has asked for, or None."""
-    return serdes.twin
+    cdef _Serdes twin = mine_of(serdes).twin
+    return None if twin is None else twin.face()
 
 
 def bound_of(_Serdes serdes not None):
     """All that is bound at the moment."""
-    return [] if serdes.cache is None else [entry for _topic, _key, entry in serdes.cache.items()]
+    cdef TopicCache cache = mine_of(serdes).cache
+    return [] if cache is None else [entry for _topic, _key, entry in cache.items()]
 
 
 include "serdes/serializer.pyx"

@@ -29,13 +29,13 @@ cdef object read_value(Plan node, Reader* r):
     elif kind == BOOLEAN:
         return read_boolean(r)
     elif kind == RECORD:
-        return read_record(node, r)
+        return read_record(<RecordNode>node, r)
     elif kind == ENUM:
         return read_enum(node, r)
     elif kind == ARRAY:
-        return read_array(node, r)
+        return read_array(<ArrayNode>node, r)
     elif kind == MAP:
-        return read_map(node, r)
+        return read_map(<MapNode>node, r)
     elif kind == BYTES:
         size = get_size(r)
         return PyBytes_FromStringAndSize(<char*>take(r, size), size)
@@ -103,8 +103,7 @@ cdef int bad_index(str what, Py_ssize_t count, int64_t got) except -1:
     raise DecodeError(f"expected {what} from 0 to {count - 1}, got {got}")
 
 
-cdef object read_record(Plan plan, Reader* r):
-    cdef RecordNode node = <RecordNode>plan
+cdef object read_record(RecordNode node, Reader* r):
     cdef Py_ssize_t i, count = node.count
     cdef FieldPlan* field = node.fields
     cdef Step* step = enter_read(r, node)
@@ -114,7 +113,7 @@ cdef object read_record(Plan plan, Reader* r):
     if unlikely(count > MANY_FIELDS and r.end - r.p < node.min_size):
         raise DecodeError(f"expected at least {node.min_size} bytes for {node.label}, got {r.end - r.p}")
     # Copying the template allocates room for all names at once; filling a new dict is faster while the smallest fits.
-    record = {} if count <= FEW_FIELDS else PyDict_Copy(node.template)
+    record = {} if count <= FEW_FIELDS else node.copied()
     for i in range(count):
         step.index = i
         read_field(record, field, r)
@@ -172,34 +171,33 @@ cdef inline int check_block(Reader* r, const uint8_t* block_end) except -1:
     return 0
 
 
-cdef object read_array(Plan node, Reader* r):
+cdef object read_array(ArrayNode node, Reader* r):
     cdef const uint8_t* block_end = NULL
     cdef PyObject* made
-    cdef Node item = (<ArrayNode>node).item
-    cdef Py_ssize_t i = 0
-    cdef Step* step = enter_read(r, <Node>node)
-    cdef int64_t count = read_count(r, item.min_size, &block_end)
+    cdef Plan item = <Plan>node.item
+    cdef Py_ssize_t i = 0, least = (<Node>item).min_size
+    cdef Step* step = enter_read(r, node)
+    cdef int64_t count = read_count(r, least, &block_end)
     # The count is unverified, and each level of nesting may claim all remaining bytes: preallocate at most PRESIZED.
-    cdef object out = sns_new_list(min(count, PRESIZED) if item.min_size else 0)
+    cdef object out = sns_new_list(min(count, PRESIZED) if least else 0)
     while count:
         while count:
             step.index = i
-            made = read_quickly(<Plan>item, r)
+            made = read_quickly(item, r)
             if likely(made is not NULL):
                 sns_give(out, made)
             else:
-                one = read_value(<Plan>item, r)
+                one = read_value(item, r)
                 sns_append(out, one)
             i += 1
             count -= 1
         check_block(r, block_end)
-        count = read_count(r, item.min_size, &block_end)
+        count = read_count(r, least, &block_end)
     r.depth -= 1
     return out
 
 
-cdef object read_map(Plan plan, Reader* r):
-    cdef MapNode node = <MapNode>plan
+cdef object read_map(MapNode node, Reader* r):
     cdef const uint8_t* block_end = NULL
     cdef PyObject* made
     cdef Py_ssize_t size

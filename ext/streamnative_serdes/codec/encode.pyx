@@ -3,7 +3,11 @@
 # User code may run during encoding: __index__, __float__, properties, Mapping methods. It may change the dict or list
 # that is being iterated. So each value is kept alive by its own reference while it is written (not in write_quickly,
 # which runs no user code), and sizes are compared again at the end. PyDict_Next is safe on a dict that has changed,
-# since it checks its position each time.
+# since it checks its position each time. Other threads may do the same where there is no GIL: there the dict or list is
+# locked (write_locked), which CPython suspends at the same places, where user code may run.
+
+ctypedef int (*Write)(PyObject*, Writer*, object) noexcept
+
 
 cdef int write_value(PyObject* node, Writer* w, object value) except -1:
     """Write ``value``. ``node`` is borrowed from the plan, which outlives the call: counting references costs 5 %."""
@@ -31,7 +35,7 @@ cdef int write_value(PyObject* node, Writer* w, object value) except -1:
         return 0
     elif kind == RECORD:
         if likely(PyDict_CheckExact(value)):
-            return write_record(<RecordNode>node, w, value)
+            return write_dict(<RecordNode>node, w, value)
         return write_other_record(<RecordNode>node, w, value)
     elif kind == BOOLEAN:
         return write_boolean(w, value)
@@ -196,15 +200,29 @@ cdef int no_symbol(EnumNode node, object value) except -1:
 
 # --- containers -------------------------------------------------------------------------------------------------------
 
+cdef int write_locked(Write write, Node node, Writer* w, object value) except -1:
+    """Write a dict or a list by a function that returns normally, errors included."""
+    cdef sns_section section
+    cdef int failed
+    sns_enter(&section, value)
+    failed = write(<PyObject*>node, w, value)
+    sns_exit(&section)
+    return sns_reraise() if failed else 0
+
+
 cdef int write_array(ArrayNode node, Writer* w, object value) except -1:
-    cdef Py_ssize_t i, count
-    cdef Step* step = enter_write(w, node)
-    cdef PyObject* item = <PyObject*>node.item
+    enter_write(w, node)
     if PyTuple_CheckExact(value):
         value = list(value)
     elif not PyList_Check(value):
         value = as_list(value)
-    count = PyList_GET_SIZE(value)
+    return write_locked(try_write_list, node, w, value) if FREE_THREADED else write_list(node, w, value)
+
+
+cdef inline int write_list(ArrayNode node, Writer* w, object value) except -1:
+    cdef Py_ssize_t i, count = PyList_GET_SIZE(value)
+    cdef Step* step = &w.steps[w.depth - 1]
+    cdef PyObject* item = <PyObject*>node.item
     if count:
         put_long(w, count)
         for i in range(count):
@@ -221,13 +239,17 @@ cdef int write_array(ArrayNode node, Writer* w, object value) except -1:
 
 
 cdef int write_map(MapNode node, Writer* w, object value) except -1:
-    cdef Py_ssize_t position = 0, written = 0, count
-    cdef PyObject* key = NULL
-    cdef PyObject* item = NULL
-    cdef Step* step = enter_write(w, node)
+    enter_write(w, node)
     if not PyDict_CheckExact(value):
         value = as_dict(value)
-    count = PyDict_Size(value)
+    return write_locked(try_write_entries, node, w, value) if FREE_THREADED else write_entries(node, w, value)
+
+
+cdef inline int write_entries(MapNode node, Writer* w, object value) except -1:
+    cdef Py_ssize_t position = 0, written = 0, count = PyDict_Size(value)
+    cdef PyObject* key = NULL
+    cdef PyObject* item = NULL
+    cdef Step* step = &w.steps[w.depth - 1]
     if count:
         put_long(w, count)
         while PyDict_Next(value, &position, &key, &item):
@@ -245,6 +267,10 @@ cdef int write_map(MapNode node, Writer* w, object value) except -1:
         Py_CLEAR(step.key)
     w.depth -= 1
     return put_byte(w, 0)
+
+
+cdef inline int write_dict(RecordNode node, Writer* w, object value) except -1:
+    return write_locked(try_write_record, node, w, value) if FREE_THREADED else write_record(node, w, value)
 
 
 cdef int write_record(RecordNode node, Writer* w, object value) except -1:
@@ -284,9 +310,11 @@ cdef int write_missing(RecordNode node, Writer* w, Py_ssize_t i) except -1:
 
 # --- the whole datum --------------------------------------------------------------------------------------------------
 
-# The same function, for callers that check the result themselves.
-cdef int (*try_write)(PyObject*, Writer*, object) noexcept
-try_write = <int (*)(PyObject*, Writer*, object) noexcept><void*>write_value
+# The same functions, for callers that check the result themselves.
+cdef Write try_write = <Write><void*>write_value
+cdef Write try_write_record = <Write><void*>write_record
+cdef Write try_write_list = <Write><void*>write_list
+cdef Write try_write_entries = <Write><void*>write_entries
 
 
 cdef bytes encode_message(Node root, const Limits* limits, object datum, const char* header, Py_ssize_t header_size):

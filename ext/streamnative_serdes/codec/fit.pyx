@@ -90,9 +90,9 @@ cdef tuple candidates_for_dict(UnionNode node, tuple found, object value):
     cdef Py_ssize_t branch
     if len(found) == 1 and not has_more_keys(<PyObject*>node.branches[found[0]], value):
         return found
-    hit = PyDict_GetItemWithError(value, TYPE_HINT)
+    hit = sns_item(value, TYPE_HINT)
     if hit is not NULL:
-        name = <object>hit
+        name = given(hit)
         branch = branch_of_hint(node, name)
         if branch >= 0:
             return node.alone[branch]

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <structmember.h>
 
+#include "../threads.h"
+
 /* The offset of the slot of a __slots__ descriptor in instances of type; -1 if it is not such a descriptor. */
 static inline Py_ssize_t sns_slot_offset(PyTypeObject *type, PyObject *descriptor) {
     PyMemberDescrObject *member = (PyMemberDescrObject *)descriptor;
@@ -48,7 +50,7 @@ static inline PyObject *sns_new_tuple(PyTypeObject *type, Py_ssize_t n) {
 
 /* A new reference, or NULL for a slot without a value. */
 static inline PyObject *sns_at(PyObject *object, Py_ssize_t offset) {
-    return Py_XNewRef(*(PyObject **)((char *)object + offset));
+    return sns_slot(object, (PyObject **)((char *)object + offset));
 }
 
 /* The attribute getter of an object's type, so that each lookup takes one call less. */

@@ -12,7 +12,7 @@ cdef int write_other_record(RecordNode node, Writer* w, object value) except -1:
     if isinstance(value, tuple):
         return write_row(node, w, <tuple>value)
     if is_stored_dict(value):
-        return write_record(node, w, value)
+        return write_dict(node, w, value)
     if is_dataclass(value):
         if node.closed:
             refuse_unknown(node, declared(value))
@@ -140,8 +140,8 @@ cdef object part_of(object value, object get, object name):
     """Return the value for the field ``name``, or ABSENT. With DICT_GET, ``value`` is read as a plain dict."""
     cdef PyObject* hit
     if get is DICT_GET:
-        hit = PyDict_GetItemWithError(value, name)
-        return ABSENT if hit is NULL else <object>hit
+        hit = sns_item(value, name)
+        return ABSENT if hit is NULL else given(hit)
     return attribute_of(value, name) if get is None else get(name, ABSENT)
 
 

@@ -118,6 +118,7 @@ cdef class FieldsNode(Node):
     cdef FieldPlan* fields
     cdef Py_ssize_t count
     cdef dict template              # the names, each with None or a default; copied for each record
+    cdef list stripes               # without a GIL: copies of it to copy from, made as they are needed; see threads.h
     cdef Py_ssize_t empty_fields    # fields whose values may take no bytes
     cdef Maker maker                # with a shape: reads and writes objects of its class; or None
 
@@ -127,12 +128,30 @@ cdef class FieldsNode(Node):
     cdef str segment(self, Step* step):
         return field_segment(self.segments[step.index]) if step.index >= 0 else ""
 
+    cdef inline object copied(self):
+        """A dict for a new record."""
+        return PyDict_Copy(<object>self.own_template()) if FREE_THREADED else PyDict_Copy(self.template)
+
+    cdef PyObject* own_template(self) except NULL:
+        """The template of this thread's stripe, borrowed: once made, it stays as long as the plan."""
+        cdef int stripe = sns_stripe()
+        cdef PyObject* found = sns_list_item(self.stripes, stripe)
+        if unlikely(found is Py_None):
+            made = PyDict_Copy(self.template)
+            with cython.critical_section(self):
+                if self.stripes[stripe] is None:
+                    self.stripes[stripe] = made
+            found = sns_list_item(self.stripes, stripe)
+        return found
+
     cdef int set_fields(self, list names, list nodes) except -1:
         cdef Py_ssize_t i
         self.fields = <FieldPlan*>PyMem_Malloc(max(len(names), 1) * sizeof(FieldPlan))
         if self.fields is NULL:
             raise MemoryError()
         self.names, self.nodes, self.count = names, nodes, len(names)
+        if FREE_THREADED:
+            self.stripes = [None] * SNS_STRIPES
         for i in range(self.count):
             self.fields[i].name = NULL if names[i] is None else <PyObject*>names[i]
             self.fields[i].node = <PyObject*>nodes[i]

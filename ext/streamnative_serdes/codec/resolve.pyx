@@ -215,7 +215,7 @@ cdef object read_resolved_record(ResolvedRecord node, Reader* r):
     if node.maker is not None and node.maker.how != BY_CALL:
         return read_object(node, r)
     step = open_record(node, r)
-    record = PyDict_Copy(node.template)
+    record = node.copied()
     for i in range(node.count):
         step.index = i
         if field.name is NULL:

@@ -134,10 +134,10 @@ cdef inline bint has_more_keys(PyObject* node, object value) noexcept:
 
 cdef int check_hint(OptionalNode node, object value) except -1:
     """Refuse a dict whose "-type" does not name the only record of its union."""
-    cdef PyObject* hit = PyDict_GetItemWithError(value, TYPE_HINT)
+    cdef PyObject* hit = sns_item(value, TYPE_HINT)
     if hit is NULL:
         return 0
-    name = <object>hit
+    name = given(hit)
     if TYPE_HINT not in (<RecordNode>node.inner).known and branch_called(node.names, name) != 1 - node.null_index:
         no_branch(node.names, name)
     return 0

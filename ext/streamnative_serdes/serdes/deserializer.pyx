@@ -4,7 +4,6 @@ cdef class Deserializer(_Serdes):
     """The call path of a deserializer."""
 
     # Keys: the version in the header, LATEST, without_header(version), or those of a second registry (_serdes.pyx)
-    cdef int64_t headerless, prefixed, by_header, fallbacks, ambiguous
     cdef object signs                   # of Confluent's framings (_reading/framings.py); None: they are not read
     cdef bint bare                      # the rest stands for signs: messages without a header are read;
     cdef bint prefix                    # signs are looked for in the value,
@@ -29,10 +28,16 @@ cdef class Deserializer(_Serdes):
         metadata, say); None, or pulsar-client's -1, where not. ``headers`` are the message's, as the client returns
         them: ``framings`` may allow a schema id in them, and ``from_dict`` gets them.
         """
+        cdef PyObject* mine
         if data is None:
             return None
-        obj = read(self, topic, data, None, headers, None if version is None else given_version(version))
-        return obj if self.convert is None else converted(self.convert, obj, self.policy.context(topic, headers))
+        mine = replica_of(self)
+        if no_replica(mine):
+            sns_reraise()
+        return read_converted(<Deserializer>mine, topic, data, version, headers)
+
+    cdef _Serdes blank(self):
+        return Deserializer.__new__(Deserializer)
 
     cdef int prepare(self) except -1:
         _Serdes.prepare(self)
@@ -40,25 +45,21 @@ cdef class Deserializer(_Serdes):
         if signs is not None and (signs.prefix or signs.header or not signs.headerless):
             self.bare, self.prefix, self.headers = signs.headerless, signs.prefix, signs.header
             self.prefix_second, self.header_second = signs.prefix_second, signs.header_second
-            self.competing, self.paired = TopicCache(self.policy.conf["cache.capacity"]), {}
-            self.signs = signs          # last: a thread at work finds all of them
-        else:
-            self.signs = None
+            self.signs = signs
         return 0
 
-    cdef int take_over_counts(self) except -1:
-        cdef Deserializer twin = <Deserializer>self.twin
-        _Serdes.take_over_counts(self)
-        self.headerless += twin.headerless
-        self.prefixed += twin.prefixed
-        self.by_header += twin.by_header
-        self.ambiguous += twin.ambiguous
+    cdef int begin_caches(self, Py_ssize_t capacity) except -1:
+        _Serdes.begin_caches(self, capacity)
+        self.competing, self.paired = TopicCache(capacity), {}
         return 0
 
-    def rebind(self):
-        _Serdes.rebind(self)
-        if self.signs is not None:
-            self.competing, self.paired = TopicCache(self.cache.capacity), {}
+    cdef int take(self, _Serdes other) except -1:
+        cdef Deserializer reader = <Deserializer>other
+        _Serdes.take(self, other)
+        self.signs, self.competing, self.paired = reader.signs, reader.competing, reader.paired
+        self.bare, self.prefix, self.headers = reader.bare, reader.prefix, reader.headers
+        self.prefix_second, self.header_second = reader.prefix_second, reader.header_second
+        return 0
 
     cdef bint reads_pairs(self, object topic) except -1:
         """Whether the topic is of type KEY_VALUE: its keys have no sign, whatever they begin with."""
@@ -70,9 +71,9 @@ cdef class Deserializer(_Serdes):
             try:
                 found = self.policy.has_pairs(name)
             except Exception:
-                self.messages += 1
-                self.misses += 1
-                self.errors += 1
+                sns_count(&self.counted.messages, 1)
+                sns_count(&self.counted.misses, 1)
+                sns_count(&self.counted.errors, 1)
                 raise
             if len(paired) >= self.cache.capacity:
                 paired.clear()
@@ -144,79 +145,90 @@ cdef class Deserializer(_Serdes):
             return 0
         offset = offset_of(other.number)
         if other.codec.wrote(start + offset, size - offset):
-            self.ambiguous += 1
+            sns_count(&self.counted.ambiguous, 1)
             self.policy.ambiguous(bound.topic, sign)
         return 0
 
     cdef object recover(self, object data, Bound bound, object given, object sign, object error):
         try:
-            return self.policy.recover(self, bound, data, given, sign, error)
+            return self.policy.recover(self.face(), bound, data, given, sign, error)
         except Exception:
-            self.errors += 1
+            sns_count(&self.counted.errors, 1)
             raise
 
-    cdef dict framings(self):
-        found = {"headerless": self.headerless, "fallbacks": self.fallbacks}
-        if self.signs is not None:
-            found.update(confluent=self.prefixed, confluent_header=self.by_header, ambiguous=self.ambiguous)
-        if self.twin is not None:
-            for name, count in (<Deserializer>self.twin).framings().items():
-                found[name] += count
-        return found
-
     def stats(self):
-        return {**self.counts(), **self.framings()}
+        cdef Counts counts = self.total()
+        found = named(&counts) | {"headerless": counts.headerless, "fallbacks": counts.fallbacks}
+        if (<Deserializer>mine_of(self)).signs is not None:
+            found.update(confluent=counts.prefixed, confluent_header=counts.by_header, ambiguous=counts.ambiguous)
+        return found
 
 
 def at_hand(Deserializer deserializer not None, str topic not None, int64_t key):
     """The Bound under ``key``, or None, and the cache to :func:`keep` it in."""
-    cdef TopicCache cache = deserializer.cache
-    return deserializer.find(cache, topic, key), cache
+    cdef _Serdes mine = mine_of(deserializer)
+    cdef TopicCache cache = mine.cache
+    return mine.find(cache, topic, key), cache
 
 
 def keep(Deserializer deserializer not None, TopicCache cache not None, Bound bound not None):
     """Bind ``bound`` for further messages, for a policy that recovers; nothing is counted."""
-    return deserializer.remember(cache, bound)
+    return mine_of(deserializer).remember(cache, bound)
 
 
 def count_fallback(Deserializer deserializer not None):
-    deserializer.fallbacks += 1
+    sns_count(&mine_of(deserializer).counted.fallbacks, 1)
 
 
 def count_instead(Deserializer deserializer not None, int64_t before, int64_t after):
     """Count a message that was read under the key ``after``, not ``before`` as it was counted."""
-    count_framing(deserializer, before, -1)
-    count_framing(deserializer, after, 1)
+    cdef _Serdes mine = mine_of(deserializer)
+    count_framing(mine, before, -1)
+    count_framing(mine, after, 1)
 
 
-cdef int count_framing(Deserializer self, int64_t key, int64_t messages) except -1:
+cdef int count_framing(_Serdes self, int64_t key, int64_t messages) except -1:
     if key >= 0 or key == NO_FRAMING:
         return 0
     elif key > NO_FRAMING:
-        self.headerless += messages
+        sns_count(&self.counted.headerless, messages)
     elif key >= FIRST_BY_HEADER:
-        self.by_header += messages
+        sns_count(&self.counted.by_header, messages)
     else:
-        self.prefixed += messages
+        sns_count(&self.counted.prefixed, messages)
     return 0
 
 
 def count_batch(Deserializer deserializer not None, dict messages, int64_t fallbacks, int64_t ambiguous,
                 int64_t errors):
     """Count a batch: ``messages`` by the key that they were read under, or else looked up under."""
+    cdef _Serdes mine = mine_of(deserializer)
     for key, count in messages.items():
-        deserializer.messages += count
-        count_framing(deserializer, key, count)
-    deserializer.fallbacks += fallbacks
-    deserializer.ambiguous += ambiguous
-    deserializer.errors += errors
+        sns_count(&mine.counted.messages, count)
+        count_framing(mine, key, count)
+    sns_count(&mine.counted.fallbacks, fallbacks)
+    sns_count(&mine.counted.ambiguous, ambiguous)
+    sns_count(&mine.counted.errors, errors)
 
 
-cdef inline object deserialize(Deserializer self, object data, object context):
+cdef inline object deserialize(Deserializer serdes, object data, object context):
+    cdef PyObject* mine
     if data is None:
         return None
+    mine = replica_of(serdes)
+    if no_replica(mine):
+        sns_reraise()
+    return deserialize_by(<Deserializer>mine, data, context)
+
+
+cdef inline object deserialize_by(Deserializer self, object data, object context):
     obj = read(self, topic_of(context, False), data, context, None, None)
     return obj if self.convert is None else converted(self.convert, obj, context)
+
+
+cdef inline object read_converted(Deserializer self, object topic, object data, object version, object headers):
+    obj = read(self, topic, data, None, headers, None if version is None else given_version(version))
+    return obj if self.convert is None else converted(self.convert, obj, self.policy.context(topic, headers))
 
 
 cdef inline object read(Deserializer self, object topic, object data, object context, object headers, object version):
@@ -237,7 +249,23 @@ cdef object read_buffer(Deserializer self, object topic, object data, object con
     except (BufferError, ValueError) as error:          # in pieces, or released
         raise DecodeError(f"expected bytes that can be read: {error}", topic=topic) from None
     try:
+        if FREE_THREADED:                               # another thread may change what is viewed
+            data = PyBytes_FromStringAndSize(<char*>view.buf, view.len)
+            return read_bytes(self, topic, <uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), data, context,
+                              headers, version)
         return read_bytes(self, topic, <uint8_t*>view.buf, view.len, data, context, headers, version)
+    finally:
+        PyBuffer_Release(&view)
+
+
+cdef bytes bytes_of(object data):
+    """The bytes of a buffer, copied unless they cannot change."""
+    cdef Py_buffer view
+    if PyBytes_CheckExact(data):
+        return data
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    try:
+        return PyBytes_FromStringAndSize(<char*>view.buf, view.len)
     finally:
         PyBuffer_Release(&view)
 
@@ -250,11 +278,11 @@ cdef inline object read_bytes(Deserializer self, object topic, const uint8_t* st
     cdef PyObject* datum
     if unlikely(self.keys):             # which have no header, whatever they begin with
         return read_as_key(self, topic, start, size, data, context, headers, version)
-    self.messages += 1
+    sns_count(&self.counted.messages, 1)
     if unlikely(number == NO_VERSION):
         if unlikely(self.signs is not None):
             return read_unmarked(self, topic, start, size, data, context, headers, version)
-        self.headerless += 1
+        sns_count(&self.counted.headerless, 1)
         offset = 0
         if version is not None:
             number = without_header(version)
@@ -296,15 +324,15 @@ cdef object read_by_another(Deserializer self, object topic, const uint8_t* star
 
 cdef inline int count_as_key(Deserializer self, int64_t in_header) noexcept:
     """The SerDes for keys counts the message; here it was counted by what it begins with."""
-    self.messages -= 1
+    sns_count(&self.counted.messages, -1)
     if in_header == NO_VERSION:
-        self.headerless -= 1
+        sns_count(&self.counted.headerless, -1)
     return 0
 
 
 cdef inline int count_key(Deserializer self) noexcept:
-    self.messages += 1
-    self.headerless += 1
+    sns_count(&self.counted.messages, 1)
+    sns_count(&self.counted.headerless, 1)
     return 0
 
 
@@ -327,7 +355,7 @@ cdef inline object read_as_key(Deserializer self, object topic, const uint8_t* s
     """A key, by an instance for keys: without any header, or in one of Confluent's framings."""
     if self.signs is None or self.reads_pairs(topic):
         return read_key(self, topic, start, size, data, version)
-    self.messages += 1
+    sns_count(&self.counted.messages, 1)
     return read_unmarked(self, topic, start, size, data, context, headers, version)
 
 
@@ -374,7 +402,7 @@ cdef object read_unmarked(Deserializer self, object topic, const uint8_t* start,
     cdef Bound bound = self.last
     cdef PyObject* datum
     if for_key(context) and not self.keys:
-        self.messages -= 1
+        sns_count(&self.counted.messages, -1)
         return read_as_key(<Deserializer>self.for_keys(), topic, start, size, data, context, headers, version)
     sign = self.sign_of(start, size, context, headers)
     key = self.first_key(sign, version)
@@ -402,23 +430,17 @@ cdef inline Py_ssize_t offset_of(int64_t key) noexcept:
 
 def deserialize_bound(Deserializer deserializer not None, data, context):
     """As a call, where that takes no answer of the policy; else MISS, and nothing is counted."""
-    cdef Py_buffer view
+    cdef Deserializer mine = <Deserializer>mine_of(deserializer)
     if data is None:
         return None
     topic = topic_of(context, False)
-    deserializer.require_configured()
-    if PyBytes_CheckExact(data):
-        obj = read_bound(deserializer, topic, <uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), context)
-    else:
-        try:
-            PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
-        except (BufferError, TypeError, ValueError):    # a call says what is wrong
-            return MISS
-        try:
-            obj = read_bound(deserializer, topic, <uint8_t*>view.buf, view.len, context)
-        finally:
-            PyBuffer_Release(&view)
-    return obj if obj is MISS or deserializer.convert is None else converted(deserializer.convert, obj, context)
+    mine.require_configured()
+    try:
+        data = bytes_of(data)
+    except (BufferError, TypeError, ValueError):    # a call says what is wrong
+        return MISS
+    obj = read_bound(mine, topic, <uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), context)
+    return obj if obj is MISS or mine.convert is None else converted(mine.convert, obj, context)
 
 
 cdef object read_bound(Deserializer self, object topic, const uint8_t* start, Py_ssize_t size, object context):
@@ -447,7 +469,7 @@ cdef object read_bound(Deserializer self, object topic, const uint8_t* start, Py
         except DecodeError:
             return MISS
     obj = given(datum)
-    self.messages += 1
+    sns_count(&self.counted.messages, 1)
     count_framing(self, key, 1)
     if other is not None:
         self.compare(bound, start, size, sign, other)
@@ -464,18 +486,17 @@ cdef object given_version(object version):
 
 def read_by(Bound bound not None, data, Py_ssize_t offset):
     """The datum in ``data[offset:]`` by the codec of ``bound``, which must not be None."""
-    cdef Py_buffer view
+    cdef Py_ssize_t size
+    cdef const uint8_t* start
     if bound.missing:
         raise DecodeError("the registry does not have this schema version", topic=bound.topic, version=bound.version)
-    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
-    try:
-        if not 0 <= offset <= view.len:
-            raise DecodeError(f"expected at least {offset} bytes, got {view.len}")
-        if bound.codec is None:
-            return bound.pair.read(<uint8_t*>view.buf, view.len, offset)
-        return bound.codec.read(<uint8_t*>view.buf, view.len, offset)
-    finally:
-        PyBuffer_Release(&view)
+    data = bytes_of(data)
+    start, size = <const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data)
+    if not 0 <= offset <= size:
+        raise DecodeError(f"expected at least {offset} bytes, got {size}")
+    if bound.codec is None:
+        return bound.pair.read(start, size, offset)
+    return bound.codec.read(start, size, offset)
 
 
 cdef object call_deserializer(object self, PyObject* const* args, size_t nargsf, PyObject* names):

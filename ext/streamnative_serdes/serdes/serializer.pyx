@@ -15,13 +15,16 @@ cdef class Serializer(_Serdes):
 
     def serialize(self, topic, obj, headers=None):
         """``obj`` as a framed message for ``topic``; None for None. ``headers`` only reach ``to_dict``."""
+        cdef PyObject* mine
         if obj is None:
             return None
-        if self.convert is None:
-            return write(self, topic, obj, None)
-        self.require_configured()
-        context = self.policy.context(topic, headers)
-        return write(self, topic, converted(self.convert, obj, context), context)
+        mine = replica_of(self)
+        if no_replica(mine):
+            sns_reraise()
+        return write_converted(<Serializer>mine, topic, obj, headers)
+
+    cdef _Serdes blank(self):
+        return Serializer.__new__(Serializer)
 
     cdef Bound look_up(self, object topic, object key, object context):
         cdef Bound bound
@@ -45,23 +48,40 @@ cdef class Serializer(_Serdes):
         return write(self, topic, obj, None)
 
     def stats(self):
-        return self.counts()
+        cdef Counts counts = self.total()
+        return named(&counts)
 
 
-cdef inline object serialize(Serializer self, object obj, object context):
+cdef inline object serialize(Serializer serdes, object obj, object context):
+    cdef PyObject* mine
     if obj is None:
         return None
+    mine = replica_of(serdes)
+    if no_replica(mine):
+        sns_reraise()
+    return serialize_by(<Serializer>mine, obj, context)
+
+
+cdef inline object serialize_by(Serializer self, object obj, object context):
     topic = topic_of(context, True)
     if self.convert is not None:
         obj = converted(self.convert, obj, context)
     return write(self, topic, obj, context)
 
 
+cdef inline object write_converted(Serializer self, object topic, object obj, object headers):
+    if self.convert is None:
+        return write(self, topic, obj, None)
+    self.require_configured()
+    context = self.policy.context(topic, headers)
+    return write(self, topic, converted(self.convert, obj, context), context)
+
+
 # The quick way is free of try: at each message it costs as much as the look-up. What fails is looked at afterwards.
 
 cdef inline object write(Serializer self, object topic, object obj, object context):
     cdef Bound bound = self.last
-    self.messages += 1
+    sns_count(&self.counted.messages, 1)
     if unlikely(bound is None or bound.key is not type(obj) or not bound.serves(topic)):
         return write_by_another(self, topic, obj, context)
     return write_by(self, bound, obj)
@@ -82,8 +102,8 @@ cdef object write_by_another(Serializer self, object topic, object obj, object c
     if is_key:
         bound = twin.last
         if bound is not None and bound.key is type(obj) and bound.serves(topic):
-            self.messages -= 1
-            twin.messages += 1
+            sns_count(&self.counted.messages, -1)
+            sns_count(&twin.counted.messages, 1)
             return write_by(twin, bound, obj)
     bound = self.last_pair
     if bound is None or bound.key is not type(obj) or not bound.serves(topic):
@@ -91,7 +111,7 @@ cdef object write_by_another(Serializer self, object topic, object obj, object c
     if bound.codec is not None:
         return write_by(self, bound, obj)
     if is_key or (twin is None and not self.keys and for_key(context)):
-        self.messages -= 1
+        sns_count(&self.counted.messages, -1)
         return (<Serializer>self.for_keys()).write_alone(bound.topic, obj)
     return write_pair(self, bound, obj)
 
@@ -106,13 +126,13 @@ cdef object write_pair(Serializer self, Bound bound, object obj):
     try:
         return bound.pair.write(obj, bound.header_bytes, bound.header_size)
     except EncodeError as error:
-        self.errors += 1
+        sns_count(&self.counted.errors, 1)
         raise error.at(topic=bound.topic, version=bound.version)
 
 
 cdef int explain(Serializer self, Bound bound) except -1:
     """Say in the exception that is set which topic and version could not be written."""
-    self.errors += 1
+    sns_count(&self.counted.errors, 1)
     try:
         return sns_reraise()
     except EncodeError as error:
@@ -122,24 +142,26 @@ cdef int explain(Serializer self, Bound bound) except -1:
 
 def serialize_bound(Serializer serializer not None, obj, context):
     """As a call, where that takes no answer of the policy; else MISS, and nothing is counted."""
+    cdef Serializer mine = <Serializer>mine_of(serializer)
     cdef Bound bound
     if obj is None:
         return None
     topic = topic_of(context, True)
-    if serializer.convert is not None:
-        obj = converted(serializer.convert, obj, context)
-    serializer.require_configured()
-    bound = serializer.find(serializer.cache, plain(topic, EncodeError), type(obj))
+    if mine.convert is not None:
+        obj = converted(mine.convert, obj, context)
+    mine.require_configured()
+    bound = mine.find(mine.cache, plain(topic, EncodeError), type(obj))
     if bound is None or bound.key is not type(obj) or bound.codec is None:
         return MISS
-    serializer.messages += 1
-    return write_by(serializer, bound, obj)
+    sns_count(&mine.counted.messages, 1)
+    return write_by(mine, bound, obj)
 
 
 def count_written(Serializer serializer not None, int64_t messages, int64_t errors):
     """Count a batch."""
-    serializer.messages += messages
-    serializer.errors += errors
+    cdef _Serdes mine = mine_of(serializer)
+    sns_count(&mine.counted.messages, messages)
+    sns_count(&mine.counted.errors, errors)
 
 
 cdef object call_serializer(object self, PyObject* const* args, size_t nargsf, PyObject* names):

@@ -1,0 +1,270 @@
+/* What keeps threads apart where CPython has no GIL. With a GIL all of this compiles to what stood here without it.
+ *
+ * A hit may neither take a lock nor touch the reference count of an object that threads share: cores that write to the
+ * same cache line wait for each other. So each thread works with a replica of each SerDes that it calls (_serdes.pyx):
+ * an object of the same class, with the SerDes's configuration, the thread's own copy of the last Bound, and counters.
+ * Only its thread writes to a replica, and it adds references to what it copies only while it copies.
+ *
+ *     SerDes: number, generation, replicas ----owns----> replica: configuration, last Bound, counters, lease
+ *                                                           ^                                         |
+ *     thread: table of places: number, seen, replica -------+ (borrowed), lease ----------------------+
+ *
+ * Why a hit is safe. It looks up the place with the SerDes's number, and compares what the thread has seen with the
+ * SerDes's generation.
+ *   - The caller holds the SerDes, the SerDes owns the replica until its own end, and a number is never given twice: a
+ *     place with the SerDes's number leads to a replica that lives, and no place is looked at with another's number.
+ *   - Nobody else writes to the replica. configure(), rebind() and a first key change the SerDes in a critical section
+ *     and count its generation up; each thread then copies the configuration, as a whole, in a critical section at the
+ *     beginning of its next call. A call under way ends with what it began with, and its results stay in the replica.
+ *   - The thread's copy of the last Bound is an object that this thread created: its reference count is the thread's
+ *     own. It is held during the call, so a nested call may replace it.
+ * A lease joins a replica and its thread: it counts whether both are still there. A thread that ends leaves its leases;
+ * another thread takes over the replica, with its counters. So there are as many replicas as threads at a time, counts
+ * add up over all of them, and none is lost. A SerDes that ends takes its replicas with it, and the places of others
+ * are cleared when a table grows. Until its next call, a thread that is idle keeps what it has copied.
+ *
+ * What else is shared:
+ *   - Plans are immutable, and read by borrowed pointers. The dicts that new records are copied from stand in each plan
+ *     once per stripe of threads: copying a dict locks it.
+ *   - TopicCache: lookups return new references, writers hold its lock, and its dict is never replaced.
+ *   - The user's dicts and lists are walked in a critical section, which CPython suspends where it waits for another
+ *     lock, or where user code runs: what is borrowed is never used after such a point (encode.pyx). Single items of
+ *     dicts and slots are read as new references. Buffers other than bytes objects are copied before they are checked.
+ *   - Flights: to look whether waiting would be a deadlock and to wait are one step, in a critical section.
+ *   - A reader of records and its columns are for one thread at a time, and refuse a second one.
+ */
+#ifndef STREAMNATIVE_SERDES_THREADS_H
+#define STREAMNATIVE_SERDES_THREADS_H
+
+#include <Python.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#ifdef Py_GIL_DISABLED
+#define SNS_FREE_THREADED 1
+#else
+#define SNS_FREE_THREADED 0
+#endif
+
+/* --- numbers ------------------------------------------------------------------------------------------------------ */
+
+#if SNS_FREE_THREADED
+/* Of a counter that one thread writes to, and others read. */
+static inline int64_t sns_counted(const int64_t *counter) { return _Py_atomic_load_int64_relaxed(counter); }
+static inline void sns_count(int64_t *counter, int64_t more) {
+    _Py_atomic_store_int64_relaxed(counter, _Py_atomic_load_int64_relaxed(counter) + more);
+}
+static inline uint64_t sns_generation(const uint64_t *number) { return _Py_atomic_load_uint64_relaxed(number); }
+/* Of counters that several threads write to. Return the number before. */
+static inline uint64_t sns_next(uint64_t *number) { return _Py_atomic_add_uint64(number, 1); }
+static inline Py_ssize_t sns_add(Py_ssize_t *number, Py_ssize_t more) { return _Py_atomic_add_ssize(number, more); }
+/* Take what is for one thread at a time; 0 if another has it. */
+static inline int sns_take(int *taken) { return _Py_atomic_exchange_int(taken, 1) == 0; }
+static inline void sns_leave(int *taken) { _Py_atomic_store_int_release(taken, 0); }
+#else
+static inline int64_t sns_counted(const int64_t *counter) { return *counter; }
+static inline void sns_count(int64_t *counter, int64_t more) { *counter += more; }
+static inline uint64_t sns_generation(const uint64_t *number) { return *number; }
+static inline uint64_t sns_next(uint64_t *number) { return (*number)++; }
+static inline Py_ssize_t sns_add(Py_ssize_t *number, Py_ssize_t more) {
+    Py_ssize_t before = *number;
+    *number += more;
+    return before;
+}
+static inline int sns_take(int *taken) {
+    int before = *taken;
+    *taken = 1;
+    return !before;
+}
+static inline void sns_leave(int *taken) { *taken = 0; }
+#endif
+
+/* --- objects that other threads may change ------------------------------------------------------------------------ */
+
+/* A critical section around calls that return normally, errors included. */
+#if SNS_FREE_THREADED
+typedef PyCriticalSection sns_section;
+static inline void sns_enter(sns_section *section, PyObject *object) { PyCriticalSection_Begin(section, object); }
+static inline void sns_exit(sns_section *section) { PyCriticalSection_End(section); }
+#else
+typedef char sns_section;
+static inline void sns_enter(sns_section *section, PyObject *object) { (void)section; (void)object; }
+static inline void sns_exit(sns_section *section) { (void)section; }
+#endif
+
+/* A new reference to a dict's item; NULL without an exception if there is none. */
+static inline PyObject *sns_item(PyObject *dict, PyObject *key) {
+#if SNS_FREE_THREADED
+    PyObject *item;
+    (void)PyDict_GetItemRef(dict, key, &item);
+    return item;
+#else
+    return Py_XNewRef(PyDict_GetItemWithError(dict, key));
+#endif
+}
+
+/* A borrowed reference to an item of a list that nobody shortens, and that is replaced only once. */
+static inline PyObject *sns_list_item(PyObject *list, Py_ssize_t i) {
+#if SNS_FREE_THREADED
+    return (PyObject *)_Py_atomic_load_ptr_acquire(&((PyListObject *)list)->ob_item[i]);
+#else
+    return PyList_GET_ITEM(list, i);
+#endif
+}
+
+/* A new reference to what stands at an address within an object; NULL for nothing. A tuple never changes. */
+static inline PyObject *sns_slot(PyObject *object, PyObject **place) {
+    PyObject *found;
+#if SNS_FREE_THREADED
+    if (!PyTuple_Check(object)) {
+        Py_BEGIN_CRITICAL_SECTION(object);
+        found = Py_XNewRef(*place);
+        Py_END_CRITICAL_SECTION();
+        return found;
+    }
+#endif
+    found = *place;
+    return Py_XNewRef(found);
+}
+
+/* --- stripes ------------------------------------------------------------------------------------------------------ */
+
+#ifdef _MSC_VER
+#define SNS_THREAD static __declspec(thread)
+#else
+#define SNS_THREAD static __thread
+#endif
+
+#if SNS_FREE_THREADED
+#define SNS_STRIPES 16
+SNS_THREAD int sns_my_stripe = -1;
+static Py_ssize_t sns_stripes_given;
+/* The stripe of this thread: a number below SNS_STRIPES, which it has in common with few others. */
+static inline int sns_stripe(void) {
+    if (sns_my_stripe < 0) sns_my_stripe = (int)((size_t)sns_add(&sns_stripes_given, 1) % SNS_STRIPES);
+    return sns_my_stripe;
+}
+#else
+#define SNS_STRIPES 1
+static inline int sns_stripe(void) { return 0; }
+#endif
+
+/* --- replicas ----------------------------------------------------------------------------------------------------- */
+
+/* Between a replica and its thread: how many of the two are left. The last one frees it. */
+typedef struct {
+    int holders;
+} sns_lease;
+
+typedef struct {
+    uint64_t number;                    /* of a SerDes; 0: the place is free */
+    uint64_t seen;                      /* the generation that the replica has */
+    PyObject *replica;                  /* borrowed from the SerDes */
+    sns_lease *lease;
+} sns_place;
+
+/* Of one thread: an open hash table by number; at least half of its places are free. */
+typedef struct {
+    size_t used, mask;
+    sns_place *places;
+} sns_table;
+
+#if SNS_FREE_THREADED
+SNS_THREAD sns_table *sns_my_table = NULL;
+
+static inline sns_lease *sns_new_lease(void) {
+    sns_lease *lease = (sns_lease *)PyMem_RawMalloc(sizeof(sns_lease));
+    if (lease != NULL) lease->holders = 2;
+    return lease;
+}
+
+/* Whether one of the two has left. What it did before can be seen then. */
+static inline int sns_is_left(sns_lease *lease) { return _Py_atomic_load_int_acquire(&lease->holders) == 1; }
+
+/* Take over a replica that sns_is_left. */
+static inline void sns_renew(sns_lease *lease) { _Py_atomic_store_int_relaxed(&lease->holders, 2); }
+
+static inline void sns_leave_lease(sns_lease *lease) {
+    if (_Py_atomic_add_int(&lease->holders, -1) == 1) PyMem_RawFree(lease);
+}
+
+/* The place with the number in this thread's table, or NULL. The first try nearly always finds it: numbers are given
+ * one after the other. */
+static inline sns_place *sns_find(uint64_t number) {
+    sns_table *table = sns_my_table;
+    size_t i;
+    if (table == NULL) return NULL;
+    for (i = (size_t)number & table->mask; table->places[i].number != 0; i = (i + 1) & table->mask)
+        if (table->places[i].number == number) return &table->places[i];
+    return NULL;
+}
+
+/* Begin this thread's table; NULL with an exception set if there is no memory. */
+static sns_table *sns_begin_table(void) {
+    sns_table *table = (sns_table *)PyMem_RawCalloc(1, sizeof(sns_table));
+    if (table != NULL) {
+        table->mask = 15;
+        table->places = (sns_place *)PyMem_RawCalloc(table->mask + 1, sizeof(sns_place));
+        if (table->places != NULL) return sns_my_table = table;
+        PyMem_RawFree(table);
+    }
+    PyErr_NoMemory();
+    return NULL;
+}
+
+static inline void sns_put(sns_table *table, const sns_place *place) {
+    size_t i = (size_t)place->number & table->mask;
+    while (table->places[i].number != 0) i = (i + 1) & table->mask;
+    table->places[i] = *place;
+    table->used++;
+}
+
+/* Give each place to ``keep``; those of SerDes that have ended are left. */
+static void sns_move(sns_table *from, sns_table *keep) {
+    size_t i;
+    for (i = 0; i <= from->mask; i++) {
+        if (from->places[i].number == 0) continue;
+        if (keep == NULL || sns_is_left(from->places[i].lease)) sns_leave_lease(from->places[i].lease);
+        else sns_put(keep, &from->places[i]);
+    }
+    PyMem_RawFree(from->places);
+}
+
+/* Make room for one more place, or set an exception and return -1. Pointers to places are void then. */
+static int sns_make_room(sns_table *table) {
+    sns_table wider = {0, 15, NULL};
+    size_t i, live = 1;
+    if (2 * (table->used + 1) <= table->mask) return 0;
+    for (i = 0; i <= table->mask; i++)
+        live += table->places[i].number != 0 && !sns_is_left(table->places[i].lease);
+    while (4 * live > wider.mask) wider.mask = 2 * wider.mask + 1;
+    wider.places = (sns_place *)PyMem_RawCalloc(wider.mask + 1, sizeof(sns_place));
+    if (wider.places == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    sns_move(table, &wider);
+    *table = wider;
+    return 0;
+}
+
+/* End a thread's table: its replicas are for others from now on. */
+static void sns_end_table(sns_table *table) {
+    if (sns_my_table == table) sns_my_table = NULL;
+    sns_move(table, NULL);
+    PyMem_RawFree(table);
+}
+#else
+#define sns_my_table ((sns_table *)NULL)
+static inline sns_lease *sns_new_lease(void) { return NULL; }
+static inline int sns_is_left(sns_lease *lease) { (void)lease; return 0; }
+static inline void sns_renew(sns_lease *lease) { (void)lease; }
+static inline void sns_leave_lease(sns_lease *lease) { (void)lease; }
+static inline sns_place *sns_find(uint64_t number) { (void)number; return NULL; }
+static inline sns_table *sns_begin_table(void) { return NULL; }
+static inline void sns_put(sns_table *table, const sns_place *place) { (void)table; (void)place; }
+static inline int sns_make_room(sns_table *table) { (void)table; return 0; }
+static inline void sns_end_table(sns_table *table) { (void)table; }
+#endif
+
+#endif
