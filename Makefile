@@ -117,6 +117,24 @@ test-long: asan ## run what takes hours: kill loops, long outages, ten times the
 	SERDES_EXAMPLES=10 HYPOTHESIS_PROFILE=dev $(PYTEST) tests/property tests/integration/contract
 	$(MAKE) --no-print-directory fuzz FUZZ_ARGS="--mutants 1000000 --seed $$RANDOM"
 
+# Without a GIL, and without what has no wheels there. The modules are built in a copy, so the regular build is not
+# touched. PYTHON_GIL=0, since clients of Kafka may switch it on; test_free_threaded.py looks without that.
+FREE := build/free-threaded
+PYTHON_FREE ?= python3.14t
+FREE_TESTS ?= $(addprefix tests/unit/,$(OF_COMPILED)) tests/unit/package/test_free_threaded.py \
+	$(wildcard $(addprefix tests/property/,codec serdes) $(addprefix tests/adversity/,codec serdes))
+test-free-threaded: ## run what is compiled on a free-threaded Python; PYTHON_FREE=python3.14t, FREE_TESTS
+	mkdir -p $(FREE)
+	test -x $(FREE)/venv/bin/python || $(PYTHON_FREE) -m venv $(FREE)/venv
+	$(FREE)/venv/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(FREE)/venv/bin/python -m pip install --quiet --group free-threaded
+	tar --exclude='*.so' -cf - setup.py pyproject.toml README.md LICENSE ext streamnative_serdes | tar -xf - -C $(FREE)
+	cd $(FREE) && venv/bin/python setup.py --quiet build_ext --inplace
+	PYTHON_GIL=0 PYTHONPATH=$(abspath $(FREE)) $(FREE)/venv/bin/pytest $(FREE_TESTS) $(PYTEST_ARGS)
+
+bench-threads: ## compare two threads with one on a free-threaded Python, after test-free-threaded; BENCH_ARGS for options
+	PYTHON_GIL=0 PYTHONPATH=$(abspath $(FREE)) $(FREE)/venv/bin/python benchmarks/threads.py $(BENCH_ARGS)
+
 test-integration: $(BUILT) ## run only the tests against real servers, and skip none of them
 	SERVERS_REQUIRED=1 $(BIN)/pytest $(ON_SERVERS) $(PYTEST_ARGS)
 

@@ -97,6 +97,13 @@ cdef extern from "Python.h":
     PyObject* Py_False
     int PyUnicode_IS_COMPACT_ASCII(object)
     void Py_XSETREF(PyObject*, PyObject*)
+    bint is_instance "PyObject_IsInstance" (PyObject*, PyObject*) except -1
+    # Of what plans hold: Cython adds a reference to each attribute that is passed as an object, and threads share plans.
+    Py_ssize_t tuple_size "PyTuple_GET_SIZE" (PyObject*) noexcept
+    PyObject* tuple_item "PyTuple_GET_ITEM" (PyObject*, Py_ssize_t) noexcept
+    Py_ssize_t list_size "PyList_GET_SIZE" (PyObject*) noexcept
+    Py_ssize_t dict_size "PyDict_GET_SIZE" (PyObject*) noexcept
+    PyObject* dict_item "PyDict_GetItemWithError" (PyObject*, object) except? NULL
 
 cdef extern from "codec/wire.h":
     int try_as_int64 "sns_as_int64" (PyObject*, int64_t*) noexcept      # not 0: out of range
@@ -193,7 +200,8 @@ cdef class Codec:
             self.writing, self.reading = unsized(self.writing), unsized(self.reading)
 
     cdef object read(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t offset):
-        return decode_message(self.reading, &self.limits, data, size, offset)
+        cdef Plan plan = <Plan>self.reading
+        return decode_message(<Node>plan, &self.limits, data, size, offset)
 
     cdef PyObject* try_write(self, object datum, const char* header, Py_ssize_t header_size) noexcept:
         return try_encode(<Plan>self.writing, &self.limits, datum, header, header_size)
@@ -202,18 +210,19 @@ cdef class Codec:
         return try_decode(<Plan>self.reading, &self.limits, data, size, offset)
 
     cdef bint wrote(self, const uint8_t* data, Py_ssize_t size) noexcept:
-        return is_whole(self.writing, &self.limits, data, size)
+        cdef Plan plan = <Plan>self.writing
+        return is_whole(<Node>plan, &self.limits, data, size)
 
     def encode(self, datum):
         """Encode ``datum`` as Avro bytes. Raises EncodeError with the path of the field that does not fit."""
-        return encode_message(self.writing, &self.limits, datum, NULL, 0)
+        cdef Plan plan = <Plan>self.writing
+        return encode_message(<Node>plan, &self.limits, datum, NULL, 0)
 
     def decode(self, data):
         """Decode the datum in ``data``, all of which it must take up. Raises DecodeError with path and byte offset."""
         cdef Py_buffer view
         if PyBytes_CheckExact(data):
-            return decode_message(self.reading, &self.limits, <uint8_t*>PyBytes_AS_STRING(<PyObject*>data),
-                                  PyBytes_GET_SIZE(data), 0)
+            return self.read(<uint8_t*>PyBytes_AS_STRING(<PyObject*>data), PyBytes_GET_SIZE(data), 0)
         get_view(data, &view)
         try:
             return self.read(<uint8_t*>view.buf, view.len, 0)

@@ -22,6 +22,7 @@ from libc.string cimport memset
 from streamnative_serdes._header cimport HEADER_SIZE, NO_VERSION, version_of
 from streamnative_serdes.arrow.c_data cimport *
 from streamnative_serdes.codec.wire cimport *
+from streamnative_serdes.threads cimport sns_leave, sns_take
 
 from streamnative_serdes.errors import DecodeError
 

@@ -24,7 +24,7 @@ One extension module, made of these files:
     serdes/deserializer.pyx     message -> object
     calls.h                     calls of instances without a tuple of arguments
     clock.h                     the monotonic clock
-    threads.h                   how threads are kept apart without a GIL
+    threads.h, serdes/replicas.h    how threads are kept apart without a GIL
 """
 
 cimport cython
@@ -58,6 +58,26 @@ cdef extern from "Python.h":
     bint Py_EnterRecursiveCall(const char*) noexcept
     void Py_LeaveRecursiveCall() noexcept
     Py_ssize_t PyVectorcall_NARGS(size_t) noexcept
+
+cdef extern from "serdes/replicas.h":
+    ctypedef struct sns_lease:
+        pass
+    ctypedef struct sns_place:
+        uint64_t number, seen
+        PyObject* replica
+        sns_lease* lease
+    ctypedef struct sns_table:
+        pass
+    sns_table* sns_my_table
+    sns_lease* sns_new_lease() noexcept
+    bint sns_is_left(sns_lease*) noexcept
+    void sns_renew(sns_lease*) noexcept
+    void sns_leave_lease(sns_lease*) noexcept
+    sns_place* sns_find(uint64_t) noexcept
+    sns_table* sns_begin_table() except NULL
+    void sns_put(sns_table*, const sns_place*) noexcept
+    int sns_make_room(sns_table*) except -1
+    void sns_end_table(sns_table*) noexcept
 
 cdef extern from "codec/objects.h":
     object sns_new_tuple(PyTypeObject*, Py_ssize_t)

@@ -17,24 +17,6 @@ cdef extern from "threads.h":
     void sns_enter(sns_section*, object) noexcept
     void sns_exit(sns_section*) noexcept
     PyObject* sns_item(object, object) except? NULL
-    PyObject* sns_list_item(object, Py_ssize_t) noexcept
+    PyObject* sns_list_item(PyObject*, Py_ssize_t) noexcept
     const int SNS_STRIPES
     int sns_stripe() noexcept nogil
-    ctypedef struct sns_lease:
-        pass
-    ctypedef struct sns_place:
-        uint64_t number, seen
-        PyObject* replica
-        sns_lease* lease
-    ctypedef struct sns_table:
-        pass
-    sns_table* sns_my_table
-    sns_lease* sns_new_lease() noexcept
-    bint sns_is_left(sns_lease*) noexcept
-    void sns_renew(sns_lease*) noexcept
-    void sns_leave_lease(sns_lease*) noexcept
-    sns_place* sns_find(uint64_t) noexcept
-    sns_table* sns_begin_table() except NULL
-    void sns_put(sns_table*, const sns_place*) noexcept
-    int sns_make_room(sns_table*) except -1
-    void sns_end_table(sns_table*) noexcept

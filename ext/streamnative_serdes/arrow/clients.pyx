@@ -4,7 +4,7 @@
 
 @cython.final
 cdef class Method:
-    """A method of messages. Its function is looked up once for messages of one class."""
+    """A method of messages. Its function is looked up once for messages of one class. For one thread."""
     cdef str name
     cdef type cls
     cdef object function        # None: it is looked up for each message
@@ -250,6 +250,9 @@ cdef class Deliveries:
         cdef str topic
         if error is not None:
             self.failed.append(error)
+            return
+        if FREE_THREADED:               # several threads may report
+            self.offsets[message.topic(), message.partition()] = message.offset()
             return
         topic, partition = self.topic.of(message), self.partition.of(message)
         # Messages of one partition are reported together.

@@ -8,6 +8,7 @@ cdef class Stream:
     """
     cdef object capsule
     cdef readonly object schema     # capsule of the arrays' schema
+    cdef int taken                  # by a thread that waits for the producer
 
     def __cinit__(self, capsule):
         cdef ArrowArrayStream* stream = <ArrowArrayStream*>PyCapsule_GetPointer(capsule, "arrow_array_stream")
@@ -30,8 +31,11 @@ cdef class Stream:
         cdef object capsule = sns_new_array()
         cdef ArrowArray* array = <ArrowArray*>PyCapsule_GetPointer(capsule, "arrow_array")
         cdef int code
+        if not sns_take(&self.taken):
+            raise SerdesError("another thread reads the Arrow stream at this moment")
         with nogil:                     # the producer may need the GIL in another thread
             code = stream.get_next(stream, array)
+        sns_leave(&self.taken)
         if code:
             raise self.error(stream, code)
         if array.release is NULL:

@@ -81,18 +81,20 @@ cdef inline bint read_is_null(Plan node, Reader* r) except -1:
 
 cdef inline Plan read_branch(Plan node, Reader* r) except NULL:
     cdef int64_t branch = get_long(r)
-    cdef Py_ssize_t count = PyTuple_GET_SIZE((<UnionNode>node).branches)
+    cdef PyObject* branches = <PyObject*>(<UnionNode>node).branches
+    cdef Py_ssize_t count = tuple_size(branches)
     if unlikely(branch < 0 or branch >= count):
         bad_index("a union branch index", count, branch)
-    return PyTuple_GET_ITEM((<UnionNode>node).branches, branch)
+    return tuple_item(branches, branch)
 
 
 cdef inline object read_enum(Plan node, Reader* r):
     cdef int64_t index = get_int(r)
-    cdef Py_ssize_t count = PyTuple_GET_SIZE((<EnumNode>node).symbols)
+    cdef PyObject* symbols = <PyObject*>(<EnumNode>node).symbols
+    cdef Py_ssize_t count = tuple_size(symbols)
     if unlikely(index < 0 or index >= count):
         bad_index(f"a symbol index of {(<Node>node).label}", count, index)
-    return <object>PyTuple_GET_ITEM((<EnumNode>node).symbols, index)
+    return <object>tuple_item(symbols, index)
 
 
 cdef int bad_boolean(int got) except -1:

@@ -35,16 +35,16 @@ cdef int write_value(PyObject* node, Writer* w, object value) except -1:
         return 0
     elif kind == RECORD:
         if likely(PyDict_CheckExact(value)):
-            return write_dict(<RecordNode>node, w, value)
+            return write_dict(<RecordNode>node, w, value) if FREE_THREADED else write_record(<RecordNode>node, w, value)
         return write_other_record(<RecordNode>node, w, value)
     elif kind == BOOLEAN:
         return write_boolean(w, value)
     elif kind == ENUM:
         return write_enum(<EnumNode>node, w, value)
     elif kind == ARRAY:
-        return write_array(<ArrayNode>node, w, value)
+        return write_list(<ArrayNode>node, w, value) if FREE_THREADED else write_array(<ArrayNode>node, w, value)
     elif kind == MAP:
-        return write_map(<MapNode>node, w, value)
+        return write_entries(<MapNode>node, w, value) if FREE_THREADED else write_map(<MapNode>node, w, value)
     elif kind == BYTES:
         return write_bytes(w, value, -1)
     elif kind == FLOAT:
@@ -178,14 +178,14 @@ cdef Py_ssize_t symbol_number(EnumNode node, object value) except -2:
     """Return the index of the symbol, or -1. An enum.Enum member counts by its name, or else by its value."""
     cdef PyObject* hit = NULL
     if node.members is not None and type(value) is node.shape.cls:
-        hit = PyDict_GetItemWithError(node.members, id(value))
+        hit = dict_item(<PyObject*>node.members, id(value))
     elif not PyUnicode_CheckExact(value) and isinstance(value, PyEnum):
         name = value.name
-        hit = PyDict_GetItemWithError(node.index, name)
+        hit = dict_item(<PyObject*>node.index, name)
         if hit is NULL:
             value = value.value
     if hit is NULL and PyUnicode_Check(value):
-        hit = PyDict_GetItemWithError(node.index, value)
+        hit = dict_item(<PyObject*>node.index, value)
     return -1 if hit is NULL else <Py_ssize_t><object>hit
 
 
@@ -200,29 +200,15 @@ cdef int no_symbol(EnumNode node, object value) except -1:
 
 # --- containers -------------------------------------------------------------------------------------------------------
 
-cdef int write_locked(Write write, Node node, Writer* w, object value) except -1:
-    """Write a dict or a list by a function that returns normally, errors included."""
-    cdef sns_section section
-    cdef int failed
-    sns_enter(&section, value)
-    failed = write(<PyObject*>node, w, value)
-    sns_exit(&section)
-    return sns_reraise() if failed else 0
-
-
 cdef int write_array(ArrayNode node, Writer* w, object value) except -1:
-    enter_write(w, node)
+    cdef Py_ssize_t i, count
+    cdef Step* step = enter_write(w, node)
+    cdef PyObject* item = <PyObject*>node.item
     if PyTuple_CheckExact(value):
         value = list(value)
     elif not PyList_Check(value):
         value = as_list(value)
-    return write_locked(try_write_list, node, w, value) if FREE_THREADED else write_list(node, w, value)
-
-
-cdef inline int write_list(ArrayNode node, Writer* w, object value) except -1:
-    cdef Py_ssize_t i, count = PyList_GET_SIZE(value)
-    cdef Step* step = &w.steps[w.depth - 1]
-    cdef PyObject* item = <PyObject*>node.item
+    count = PyList_GET_SIZE(value)
     if count:
         put_long(w, count)
         for i in range(count):
@@ -239,17 +225,13 @@ cdef inline int write_list(ArrayNode node, Writer* w, object value) except -1:
 
 
 cdef int write_map(MapNode node, Writer* w, object value) except -1:
-    enter_write(w, node)
-    if not PyDict_CheckExact(value):
-        value = as_dict(value)
-    return write_locked(try_write_entries, node, w, value) if FREE_THREADED else write_entries(node, w, value)
-
-
-cdef inline int write_entries(MapNode node, Writer* w, object value) except -1:
-    cdef Py_ssize_t position = 0, written = 0, count = PyDict_Size(value)
+    cdef Py_ssize_t position = 0, written = 0, count
     cdef PyObject* key = NULL
     cdef PyObject* item = NULL
-    cdef Step* step = &w.steps[w.depth - 1]
+    cdef Step* step = enter_write(w, node)
+    if not PyDict_CheckExact(value):
+        value = as_dict(value)
+    count = PyDict_Size(value)
     if count:
         put_long(w, count)
         while PyDict_Next(value, &position, &key, &item):
@@ -269,10 +251,6 @@ cdef inline int write_entries(MapNode node, Writer* w, object value) except -1:
     return put_byte(w, 0)
 
 
-cdef inline int write_dict(RecordNode node, Writer* w, object value) except -1:
-    return write_locked(try_write_record, node, w, value) if FREE_THREADED else write_record(node, w, value)
-
-
 cdef int write_record(RecordNode node, Writer* w, object value) except -1:
     """Write a record from a dict, or from a dict subclass for which is_stored_dict holds."""
     cdef Py_ssize_t i, position = 0, count = node.count
@@ -289,7 +267,10 @@ cdef int write_record(RecordNode node, Writer* w, object value) except -1:
         # Most dicts hold their keys in the order of the fields: comparing pointers then avoids the hash lookup.
         if in_step:
             in_step = PyDict_Next(value, &position, &key, &item) and sns_same_text(key, field.name)
-        if not in_step:
+        if not in_step and FREE_THREADED:
+            item = sns_item(value, <object>field.name)      # a look-up may suspend our lock, so not borrowed
+            one = None if item is NULL else given(item)
+        elif not in_step:
             item = PyDict_GetItemWithError(value, <object>field.name)
         if unlikely(item is NULL):
             write_missing(node, w, i)
@@ -299,6 +280,33 @@ cdef int write_record(RecordNode node, Writer* w, object value) except -1:
         field += 1
     w.depth -= 1
     return 0
+
+
+# Without a GIL another thread may change a dict or list meanwhile. These lock it, and write it as above.
+
+cdef int write_list(ArrayNode node, Writer* w, object value) except -1:
+    if not PyList_Check(value):
+        value = list(value) if PyTuple_CheckExact(value) else as_list(value)
+    return write_locked(try_write_array, <PyObject*>node, w, value)
+
+
+cdef int write_entries(MapNode node, Writer* w, object value) except -1:
+    if not PyDict_CheckExact(value):
+        value = as_dict(value)
+    return write_locked(try_write_map, <PyObject*>node, w, value)
+
+
+cdef int write_dict(RecordNode node, Writer* w, object value) except -1:
+    return write_locked(try_write_record, <PyObject*>node, w, value)
+
+
+cdef int write_locked(Write write, PyObject* node, Writer* w, object value) except -1:
+    cdef sns_section section
+    cdef int failed
+    sns_enter(&section, value)
+    failed = write(node, w, value)          # returns normally, errors included
+    sns_exit(&section)
+    return sns_reraise() if failed else 0
 
 
 cdef int write_missing(RecordNode node, Writer* w, Py_ssize_t i) except -1:
@@ -313,8 +321,8 @@ cdef int write_missing(RecordNode node, Writer* w, Py_ssize_t i) except -1:
 # The same functions, for callers that check the result themselves.
 cdef Write try_write = <Write><void*>write_value
 cdef Write try_write_record = <Write><void*>write_record
-cdef Write try_write_list = <Write><void*>write_list
-cdef Write try_write_entries = <Write><void*>write_entries
+cdef Write try_write_array = <Write><void*>write_array
+cdef Write try_write_map = <Write><void*>write_map
 
 
 cdef bytes encode_message(Node root, const Limits* limits, object datum, const char* header, Py_ssize_t header_size):

@@ -75,7 +75,7 @@ cdef dict branches_by_shape(list branches):
 
 cdef tuple candidates_for(UnionNode node, object value):
     """Return the branches that may accept ``value``, best first. Raises EncodeError if there are none."""
-    cdef PyObject* hit = PyDict_GetItemWithError(node.by_type, type(value))
+    cdef PyObject* hit = dict_item(<PyObject*>node.by_type, type(value))
     cdef tuple found
     if hit is NULL:
         return candidates_for_object(node, value)

@@ -7,12 +7,13 @@ cdef str TYPE_HINT = "-type"            # key in a dict that names its record, f
 cdef int write_other_record(RecordNode node, Writer* w, object value) except -1:
     """Write a record from an object: by its shape; rows and named tuples by position where the order agrees;
     dataclasses by attribute; mappings by get()."""
-    if node.maker is not None and isinstance(value, node.maker.cls):
-        return write_object(node, w, value)
+    cdef PyObject* maker = <PyObject*>node.maker
+    if node.maker is not None and is_instance(<PyObject*>value, <PyObject*>node.maker.cls):
+        return write_object(node, <Maker>maker, w, value)
     if isinstance(value, tuple):
         return write_row(node, w, <tuple>value)
     if is_stored_dict(value):
-        return write_dict(node, w, value)
+        return write_dict(node, w, value) if FREE_THREADED else write_record(node, w, value)
     if is_dataclass(value):
         if node.closed:
             refuse_unknown(node, declared(value))

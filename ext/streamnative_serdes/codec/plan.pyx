@@ -135,13 +135,13 @@ cdef class FieldsNode(Node):
     cdef PyObject* own_template(self) except NULL:
         """The template of this thread's stripe, borrowed: once made, it stays as long as the plan."""
         cdef int stripe = sns_stripe()
-        cdef PyObject* found = sns_list_item(self.stripes, stripe)
+        cdef PyObject* found = sns_list_item(<PyObject*>self.stripes, stripe)
         if unlikely(found is Py_None):
             made = PyDict_Copy(self.template)
             with cython.critical_section(self):
                 if self.stripes[stripe] is None:
                     self.stripes[stripe] = made
-            found = sns_list_item(self.stripes, stripe)
+            found = sns_list_item(<PyObject*>self.stripes, stripe)
         return found
 
     cdef int set_fields(self, list names, list nodes) except -1:

@@ -109,8 +109,8 @@ cdef inline PyObject* read_quickly(Plan node, Reader* r) noexcept:
             made = sns_if_made(try_new_datetime(&moment, <PyObject*>UTC))
     elif kind == ENUM:
         p = sns_get_varint(p, end, &number)
-        if p is not NULL and not number & 1 and number >> 1 < <uint64_t>PyTuple_GET_SIZE((<EnumNode>node).symbols):
-            made = sns_new_ref(PyTuple_GET_ITEM((<EnumNode>node).symbols, number >> 1))
+        if p is not NULL and not number & 1 and number >> 1 < <uint64_t>tuple_size(<PyObject*>(<EnumNode>node).symbols):
+            made = sns_new_ref(tuple_item(<PyObject*>(<EnumNode>node).symbols, number >> 1))
     elif kind == DECIMAL:
         return read_small_decimal(node, r, p)
     if made is not NULL:

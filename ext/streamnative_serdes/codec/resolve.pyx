@@ -202,7 +202,7 @@ cdef Step* open_record(ResolvedRecord node, Reader* r) except NULL:
         raise DecodeError(node.reason)
     pay_empty(r, node.empty_fields)
     pay_items(r, node.filled)
-    if unlikely(len(node.template) > MANY_FIELDS and r.end - r.p < node.min_size):
+    if unlikely(dict_size(<PyObject*>node.template) > MANY_FIELDS and r.end - r.p < node.min_size):
         raise DecodeError(f"expected at least {node.min_size} bytes for {node.label}, got {r.end - r.p}")
     return step
 
@@ -212,18 +212,19 @@ cdef object read_resolved_record(ResolvedRecord node, Reader* r):
     cdef FieldPlan* field = node.fields
     cdef Step* step
     cdef object record
+    cdef PyObject* maker = <PyObject*>node.maker
     if node.maker is not None and node.maker.how != BY_CALL:
-        return read_object(node, r)
+        return read_object(node, <Maker>maker, r)
     step = open_record(node, r)
     record = node.copied()
     for i in range(node.count):
         step.index = i
         if field.name is NULL:
-            skip_value(<Node>field.node, r)
+            skip_value(field.node, r)
         else:
             read_field(record, field, r)
         field += 1
-    if node.fresh:
+    if list_size(<PyObject*>node.fresh):
         for name, _place, default in node.fresh:
             PyDict_SetItem(record, name, (<DefaultValue>default).read())
     if node.maker is not None:
@@ -250,9 +251,9 @@ cdef Node resolved_enum(object writer, object reader, object shape):
 
 cdef object read_resolved_enum(ResolvedEnum node, Reader* r):
     cdef int64_t index = get_int(r)
-    if unlikely(index < 0 or index >= len(node.symbols)):
+    if unlikely(index < 0 or index >= tuple_size(<PyObject*>node.symbols)):
         raise DecodeError(f"expected a symbol index of {node.label} from 0 to {len(node.symbols) - 1}, got {index}")
-    symbol = node.symbols[index]
+    symbol = <object>tuple_item(<PyObject*>node.symbols, index)
     if unlikely(symbol is None):
         raise DecodeError(f"the reader's {node.label} has no symbol {shorten(node.written[index])}",
                           hint="add the symbol to the reader's enum, or give the enum a default")
@@ -301,6 +302,7 @@ cdef int64_t nanos_in_tick(Node node) noexcept:
 cdef object read_ticks(Ticks node, Reader* r):
     cdef int64_t number = get_int(r) if node.narrow else get_long(r)
     cdef int kind = node.inner.kind
+    cdef Plan inner = <Plan>node.inner
     if node.times > 1:
         if not INT64_MIN / node.times <= number <= INT64_MAX / node.times:
             raise DecodeError(f"{node.label}: {number} is too large for the reader's unit")
@@ -312,9 +314,9 @@ cdef object read_ticks(Ticks node, Reader* r):
     elif kind == FLOAT:
         return <double><float>number
     elif kind == TIMESTAMP:
-        return datetime_of(node.inner, number, UTC)
+        return datetime_of(<Node>inner, number, UTC)
     elif kind == LOCAL_TIMESTAMP:
-        return datetime_of(node.inner, number, None)
+        return datetime_of(<Node>inner, number, None)
     elif kind == TIME:
-        return time_of(node.inner, number)
+        return time_of(<Node>inner, number)
     return number

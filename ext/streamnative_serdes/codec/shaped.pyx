@@ -110,8 +110,7 @@ cdef Node build_shaped(object schema, Maker maker, Build shared, int depth):
     return record
 
 
-cdef object read_object(ResolvedRecord node, Reader* r):
-    cdef Maker maker = node.maker
+cdef object read_object(ResolvedRecord node, Maker maker, Reader* r):
     cdef Py_ssize_t i
     cdef FieldPlan* field = node.fields
     cdef PyObject* value
@@ -120,7 +119,7 @@ cdef object read_object(ResolvedRecord node, Reader* r):
     for i in range(node.count):
         step.index = i
         if field.name is NULL:
-            skip_value(<Node>field.node, r)
+            skip_value(field.node, r)
         else:
             value = read_quickly(field.node, r)
             if unlikely(value is NULL):
@@ -130,14 +129,13 @@ cdef object read_object(ResolvedRecord node, Reader* r):
             maker.put(made, field.name, field.place, value)
         field += 1
     if unlikely(node.rest):
-        fill_rest(node, made)
+        fill_rest(node, maker, made)
     r.depth -= 1
     return made
 
 
-cdef int fill_rest(ResolvedRecord node, object made) except -1:
+cdef int fill_rest(ResolvedRecord node, Maker maker, object made) except -1:
     """Set the attributes that come from no field of the writer: schema defaults, then class defaults."""
-    cdef Maker maker = node.maker
     for name, place, value in node.constant:
         Py_INCREF(value)
         maker.put(made, <PyObject*>name, place, <PyObject*>value)
@@ -171,9 +169,8 @@ cdef object called(object cls, object function, dict values):
 
 # --- writing ----------------------------------------------------------------------------------------------------------
 
-cdef int write_object(RecordNode node, Writer* w, object value) except -1:
+cdef int write_object(RecordNode node, Maker maker, Writer* w, object value) except -1:
     """Write a record from an object of the shape's class, or of a subclass, which may have properties instead."""
-    cdef Maker maker = node.maker
     cdef Py_ssize_t i
     cdef FieldPlan* field = node.fields
     cdef PyObject* hit

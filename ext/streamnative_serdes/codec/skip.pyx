@@ -1,20 +1,20 @@
 # Finds the end of a datum: applies the same checks as decode.pyx, but creates no Python objects.
 
-cdef int skip_value(Node node, Reader* r) except -1:
-    cdef int kind = node.kind
+cdef int skip_value(Plan node, Reader* r) except -1:
+    cdef int kind = (<Node>node).kind
     if kind == RECORD:
         return skip_record(<RecordNode>node, r)
     elif kind == OPTIONAL:
-        return 0 if read_is_null(<Plan>node, r) else skip_value((<OptionalNode>node).inner, r)
+        return 0 if read_is_null(node, r) else skip_value(<Plan>(<OptionalNode>node).inner, r)
     elif kind == UNION:
-        return skip_value(<Node>read_branch(<Plan>node, r), r)
+        return skip_value(read_branch(node, r), r)
     elif kind == ARRAY or kind == MAP:
-        return skip_blocks(node, (<ItemsNode>node).item, kind == MAP, r)
+        return skip_blocks(<ItemsNode>node, kind == MAP, r)
     elif kind == ENUM:
-        read_enum(<Plan>node, r)
+        read_enum(node, r)
     elif kind == BOOLEAN:
         read_boolean(r)
-    elif kind == INT or kind == DATE or (kind == TIME and node.micros == 1000):
+    elif kind == INT or kind == DATE or (kind == TIME and (<Node>node).micros == 1000):
         get_int(r)
     elif kind == NULL_KIND:
         return 0
@@ -22,8 +22,8 @@ cdef int skip_value(Node node, Reader* r) except -1:
         take(r, 4)
     elif kind == DOUBLE:
         take(r, 8)
-    elif node.size >= 0:                # fixed, and logical types based on it
-        take(r, node.size)
+    elif (<Node>node).size >= 0:        # fixed, and logical types based on it
+        take(r, (<Node>node).size)
     elif kind in (STRING, BYTES, DECIMAL, BIG_DECIMAL, UUID_TEXT):
         r.p += get_size(r)
     else:                               # long, and logical types based on it
@@ -37,16 +37,18 @@ cdef int skip_record(RecordNode node, Reader* r) except -1:
     pay_empty(r, node.empty_fields)
     for i in range(node.count):
         step.index = i
-        skip_value(<Node>node.fields[i].node, r)
+        skip_value(node.fields[i].node, r)
     r.depth -= 1
     return 0
 
 
-cdef int skip_blocks(Node node, Node item, bint keyed, Reader* r) except -1:
+cdef int skip_blocks(ItemsNode node, bint keyed, Reader* r) except -1:
     cdef const uint8_t* block_end = NULL
     cdef Step* step = enter_read(r, node)
+    cdef Plan item = <Plan>node.item
+    cdef Py_ssize_t least = node.item.min_size + keyed
     cdef int64_t count
-    count = read_count(r, item.min_size + keyed, &block_end)
+    count = read_count(r, least, &block_end)
     while count:
         while count:
             step.index += 1
@@ -55,7 +57,7 @@ cdef int skip_blocks(Node node, Node item, bint keyed, Reader* r) except -1:
             skip_value(item, r)
             count -= 1
         check_block(r, block_end)       # walked, not jumped over: a block that decode refuses is refused here too
-        count = read_count(r, item.min_size + keyed, &block_end)
+        count = read_count(r, least, &block_end)
     r.depth -= 1
     return 0
 
@@ -70,7 +72,7 @@ cdef Py_ssize_t skip_message(Node root, const Limits* limits, const uint8_t* sta
     try:
         if root.kind == UNSIZED:
             return size
-        skip_value(root, &r)
+        skip_value(<Plan>root, &r)
         return r.p - start
     except DecodeError as error:
         raise decode_failure(error, &r, start) from None

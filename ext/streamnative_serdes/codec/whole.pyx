@@ -19,7 +19,7 @@ cdef bint pass_value(Node node, Reader* r) noexcept:
     elif kind == ARRAY or kind == MAP:
         return pass_blocks((<ItemsNode>node).item, kind == MAP, r)
     elif kind == ENUM:
-        return pass_index(PyTuple_GET_SIZE((<EnumNode>node).symbols), 32, r) >= 0
+        return pass_index(tuple_size(<PyObject*>(<EnumNode>node).symbols), 32, r) >= 0
     elif kind == BOOLEAN:
         return r.p < r.end and r.p[0] <= 1 and pass_bytes(1, r)
     elif kind == INT or kind == DATE or (kind == TIME and node.micros == 1000):

@@ -34,6 +34,13 @@ cdef tuple SHAPES = (
 )
 
 
+cdef int take_alone(int* taken) except -1:
+    """Refuse a second thread: it would move the place where the first one reads or writes."""
+    if not sns_take(taken):
+        raise RuntimeError("another thread reads these records, or fills these columns, at this moment")
+    return 0
+
+
 @cython.final
 cdef class RecordColumns:
     """Builds Arrow columns of records, with the names and types of those of Spark's Kafka source.
@@ -51,6 +58,7 @@ cdef class RecordColumns:
     cdef int64_t rows, size     # so far; the size is that of records
     cdef int64_t[FIELDS] rooms  # bytes to begin with: a little more than the batch before took
     cdef Column* columns
+    cdef int taken              # by a thread that appends or takes
 
     def __cinit__(self, topic, partition, *, int64_t rows, int64_t size):
         cdef int i
@@ -80,6 +88,13 @@ cdef class RecordColumns:
             DecodeError: the timestamp has no microseconds in an int64.
             TypeError: key or value are no bytes.
         """
+        take_alone(&self.taken)
+        try:
+            return self.append_alone(message, kind)
+        finally:
+            sns_leave(&self.taken)
+
+    cdef bint append_alone(self, Message message, int kind) except -1:
         cdef Record r
         cdef Cursor c
         cdef Put done
@@ -99,6 +114,13 @@ cdef class RecordColumns:
 
     def take(self):
         """Return the columns as capsules (schema, array) of a struct, and begin the next batch."""
+        take_alone(&self.taken)
+        try:
+            return self.take_all()
+        finally:
+            sns_leave(&self.taken)
+
+    cdef tuple take_all(self):
         cdef object schema = sns_new_schema(), array = sns_new_array()
         cdef int i
         fill_schema(<ArrowSchema*>PyCapsule_GetPointer(schema, "arrow_schema"), ROW)

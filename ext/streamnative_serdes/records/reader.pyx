@@ -24,6 +24,7 @@ cdef class RecordReader:
     cdef int64_t count, number, producer_id
     cdef Record record          # the last one
     cdef bint pending           # it has no place in columns yet
+    cdef int taken              # by a thread that reads
 
     def __cinit__(
         self, data, *, int64_t count, int64_t base_offset, int64_t last_delta, int64_t base_timestamp,
@@ -53,13 +54,17 @@ cdef class RecordReader:
         return self
 
     def __next__(self):
-        if self.number >= self.count:
-            self.require_end()
-            raise StopIteration
-        if not take_record(&self.cursor, &self.batch, &self.record):
-            self.fail()
-        self.number += 1
-        return self.message()
+        take_alone(&self.taken)
+        try:
+            if self.number >= self.count:
+                self.require_end()
+                raise StopIteration
+            if not take_record(&self.cursor, &self.batch, &self.record):
+                self.fail()
+            self.number += 1
+            return self.message()
+        finally:
+            sns_leave(&self.taken)
 
     def fill(self, RecordColumns columns not None):
         """Append the remaining records to columns; False if the columns are full before the last one.
@@ -67,6 +72,17 @@ cdef class RecordReader:
         Raises:
             DecodeError: a record is damaged, or has what columns cannot hold. Those before it are in the columns.
         """
+        take_alone(&self.taken)
+        try:
+            take_alone(&columns.taken)
+            try:
+                return self.fill_alone(columns)
+            finally:
+                sns_leave(&columns.taken)
+        finally:
+            sns_leave(&self.taken)
+
+    cdef bint fill_alone(self, RecordColumns columns) except -1:
         cdef Put done = TAKEN
         columns.reserve(self.count - self.number)
         with nogil:

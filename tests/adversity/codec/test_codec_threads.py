@@ -1,7 +1,7 @@
 """Eight threads that share a codec, or a serializer and a deserializer, never get each other's values or errors.
 
-The compiled code holds the interpreter's lock, so threads switch where Python code runs in the middle of a message: in
-properties, ``__index__`` and ``get`` of the objects, when UUIDs have unusual forms, and when errors are created.
+With a GIL, threads switch where Python code runs in the middle of a message: in properties, ``__index__`` and ``get``
+of the objects, when UUIDs have unusual forms, and when errors are created. Without one, they run at the same time.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import sys
 import uuid
 from collections import UserDict
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from random import Random
 from typing import Any
 
@@ -31,6 +32,15 @@ TREE: dict[str, Any] = {
         {"name": "id", "type": {"type": "string", "logicalType": "uuid"}},
         {"name": "kids", "type": {"type": "array", "items": "Tree"}},
         {"name": "either", "type": ["null", "double", "string", {"type": "array", "items": "int"}]},
+    ],
+}
+CHANGING: dict[str, Any] = {
+    "type": "record",
+    "name": "Changing",
+    "fields": [
+        {"name": "number", "type": "long"},
+        {"name": "list", "type": {"type": "array", "items": "string"}},
+        {"name": "map", "type": {"type": "map", "values": "long"}},
     ],
 }
 READER: dict[str, Any] = {
@@ -130,6 +140,37 @@ def test_threads_on_one_codec_get_their_own_values_and_errors() -> None:
         assert refused(DecodeError, lambda: codec.decode(data[:-1])).offset <= len(data)
 
     in_threads(work, 300)
+
+
+def test_what_other_threads_change_meanwhile_is_written_as_it_was_at_some_moment_or_refused() -> None:
+    """A dict, its keys, a list and a map; and for reading, the bytes of a bytearray. Nothing crashes."""
+    codec = Codec(CHANGING)
+    shared: dict[str, Any] = {"number": 1, "list": ["a"], "map": {}}
+    data = bytearray(codec.encode({"number": 1, "list": ["a", "b"], "map": {"a": 1}}))
+
+    def change(rng: Random) -> None:
+        shared.pop("number", None)
+        shared[f"more{rng.randrange(50)}"] = [rng.random()]
+        shared["list"][:] = [f"word{rng.random()}" for _ in range(rng.randrange(9))]
+        shared["map"][f"key{rng.randrange(9)}"] = rng.getrandbits(60)
+        if len(shared["map"]) > 5 or len(shared) > 20:
+            shared["map"].clear()
+            shared.clear()
+            shared.update({"list": [], "map": {}})
+        shared["number"] = rng.getrandbits(60)
+        data[rng.randrange(len(data))] = rng.getrandbits(8)
+
+    def work(rng: Random) -> None:
+        if rng.random() < 0.5:
+            with suppress(KeyError, RuntimeError):  # of Python itself, in such a free-for-all
+                change(rng)
+            return
+        with suppress(EncodeError):
+            assert codec.decode(codec.encode(shared)).keys() == {"number", "list", "map"}
+        with suppress(DecodeError):
+            assert codec.decode(data).keys() == {"number", "list", "map"}
+
+    in_threads(work, 2_000)
 
 
 @pytest.mark.parametrize("capacity", [1000, 2])

@@ -1,0 +1,156 @@
+"""Two threads against one on a free-threaded Python: the work that they do in the same time.
+
+    PYTHON_GIL=0 python3.14t benchmarks/threads.py                  table and goals
+    PYTHON_GIL=0 python3.14t benchmarks/threads.py --write-docs     also write the table in docs/performance.md
+
+Both threads use one serializer or deserializer and records of 10 fields, thousands of them, all different; each has its
+own records. ``json.loads`` shows what the interpreter allows. Of a round, only what comes between two looks at a second
+core that is free counts: hashing in two threads tells. Ratios are medians over the rounds that count.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from statistics import median
+from typing import Any, NamedTuple
+
+from harness import DOCS, Goal, judged, machine, options, table, write_docs
+from shapes import FLAT, Source
+
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes.codec import Codec
+from streamnative_serdes.testing import LocalRegistry
+
+RECORDS, ROWS = 4_000, 100_000
+CORES_THERE = 1.85  # a second core is free if two hashing threads do at least this many times the work of one
+NOISE = bytes(1 << 20)
+CEILING, OBJECTS, COLUMNS = "json.loads", 1.85, 1.9
+MARKER = "<!-- threads -->\n"
+Work = Callable[[], object]
+
+
+class Job(NamedTuple):
+    name: str
+    works: tuple[Work, Work]  # of the two threads
+    messages: int  # of each
+    goal: float | None
+
+
+def each(function: Callable[..., object], topic: str, items: list[Any]) -> Work:
+    def work() -> None:
+        for item in items:
+            function(topic, item)
+
+    return work
+
+
+def loads(_topic: str, text: str) -> object:
+    return json.loads(text)
+
+
+def jobs(conf: dict[str, str]) -> Iterator[Job]:
+    source = Source(1)
+    records = [[source.a_record(FLAT) for _ in range(RECORDS)] for _ in range(2)]
+    texts = [[json.dumps(record, default=str) for record in some] for some in records]
+    yield Job(CEILING, (each(loads, "", texts[0]), each(loads, "", texts[1])), RECORDS, None)
+    serializer, deserializer = KafkaAvroSerializer(conf, FLAT), KafkaAvroDeserializer(conf)
+    for title, topics in (("each its topic", ("one", "two")), ("one topic", ("one", "one"))):
+        data = [[serializer.serialize(topic, one) for one in some] for topic, some in zip(topics, records, strict=True)]
+        for topic, some, read in zip(topics, records, data, strict=True):
+            assert [deserializer.deserialize(topic, one) for one in read] == some
+        yield Job(f"serialize, {title}", two(serializer.serialize, topics, records), RECORDS, OBJECTS)
+        yield Job(f"deserialize, {title}", two(deserializer.deserialize, topics, data), RECORDS, OBJECTS)
+    yield columns()
+
+
+def two(function: Callable[..., object], topics: tuple[str, str], items: list[list[Any]]) -> tuple[Work, Work]:
+    return each(function, topics[0], items[0]), each(function, topics[1], items[1])
+
+
+def columns() -> Job:
+    import pyarrow as pa
+
+    from streamnative_serdes.arrow import ColumnCodec
+
+    source, codec, read = Source(2), Codec(FLAT), ColumnCodec(FLAT)
+    data = pa.array([codec.encode(source.a_record(FLAT)) for _ in range(ROWS)])
+    return Job("columns, decode", (lambda: read.decode(data), lambda: read.decode(data)), ROWS, COLUMNS)
+
+
+def hashing() -> None:
+    for _ in range(10):
+        sha256(NOISE).digest()
+
+
+def seconds(works: tuple[Work, ...], loops: int) -> float:
+    """From the begin of the first to the end of the last."""
+    ready, begun, ended = threading.Barrier(len(works)), [0.0] * len(works), [0.0] * len(works)
+
+    def run(number: int) -> None:
+        work = works[number]
+        ready.wait()
+        begun[number] = time.perf_counter()
+        for _ in range(loops):
+            work()
+        ended[number] = time.perf_counter()
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(len(works))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return max(ended) - min(begun)
+
+
+def gain(works: tuple[Work, Work], loops: int) -> tuple[float, float]:
+    """How many times the work of one thread two do, and the seconds of one."""
+    alone = (seconds(works[:1], loops) + seconds(works[1:], loops)) / 2
+    return 2 * alone / seconds(works, loops), alone
+
+
+def core_is_free() -> bool:
+    return gain((hashing, hashing), 1)[0] >= CORES_THERE
+
+
+def measured(job: Job, rounds: int) -> tuple[float, float] | None:
+    """The gain, and nanoseconds per message of one thread; None if no round counts."""
+    once = seconds(job.works[:1], 1)
+    loops = max(1, round(0.05 / once))
+    found = []
+    for _ in range(40 * rounds):
+        before = core_is_free()
+        gained = gain(job.works, loops)
+        found += [gained] if before and core_is_free() else []
+        if len(found) == rounds:
+            break
+    if not found:
+        return None
+    return median(ratio for ratio, _ in found), median(alone for _, alone in found) / loops / job.messages * 1e9
+
+
+def main() -> int:
+    given = options(__doc__, 11, "--write-docs", "--check").parse_args()
+    if getattr(sys, "_is_gil_enabled", lambda: True)():
+        raise SystemExit("this Python has a GIL, or a module has switched it on; try PYTHON_GIL=0")
+    with LocalRegistry() as registry:
+        made = list(jobs({"schema.registry.url": registry.url}))
+    found = {job: measured(job, given.rounds) for job in made}
+    rows = [["10 fields", "ns per message, one thread", "two threads"]]
+    rows += [
+        [job.name, f"{got[1]:,.0f}", f"{got[0]:.2f}x"] if got else [job.name, "-", "-"] for job, got in found.items()
+    ]
+    where = f"{machine('pyarrow')}, without GIL."
+    print(table(rows), "", where, "", sep="\n")
+    if given.write_docs:
+        write_docs(DOCS / "performance.md", f"{table(rows, padded=False)}\n\n{where}", MARKER)
+    goals = [Goal(f"{job.name} >= {job.goal:g}x", got and got[0], job.goal) for job, got in found.items() if job.goal]
+    return judged(goals, check=given.check)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
