@@ -481,6 +481,7 @@ def test_no_secret_shows_if_the_registry_echoes_it_anywhere(world: World, shape:
     assert not [text for text in world.shown if BEGINNING.lower() in text.lower()]
 
 
+@pytest.mark.promise("masked")
 @pytest.mark.parametrize("where", ["words", "phrase"])
 def test_a_masked_secret_is_shown_as_hidden(world: World, where: str) -> None:
     with ScriptedRegistry(REPEATED[where]) as registry:

@@ -24,6 +24,7 @@ def test_the_responses_of_pulsar_are_as_promised(real: Player, release: str, cas
     assert not (found := promised.complaints(real.transcript(case))), "\n".join(found)
 
 
+@pytest.mark.promise("same-answers")
 @each_case
 def test_both_servers_send_equal_responses(local: Player, real: Player, release: str, case: Case) -> None:
     """Compares status, reason phrase, headers and the whole body."""

@@ -9,6 +9,7 @@ from collections import Counter
 from itertools import count
 from typing import Any
 
+import pytest
 from avro_evolution import writer_reader_datum
 from contract import Case, Player, Said, register, would_take
 from contract.changes import STRATEGIES
@@ -38,6 +39,7 @@ def needs_avro_1_12(said: Said) -> bool:
     return said.status == 500 and "Invalid default for field" in str(said.body)
 
 
+@pytest.mark.promise("same-decisions")
 def test_local_registry_and_pulsar_agree_on_random_schema_changes(local: Player, real: Player, release: str) -> None:
     numbers = count()
     verdicts: Counter[int] = Counter()

@@ -97,6 +97,7 @@ except ImportError as error:
 """
 
 
+@pytest.mark.promise("without-client")
 def test_the_serdes_work_without_confluent_kafka_and_what_needs_it_says_so() -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", WITHOUT_KAFKA], capture_output=True, text=True, timeout=60
