@@ -126,7 +126,7 @@ class Race:
         self.registry, self.calm = registry, calm
         self.conf: dict[str, Any] = {"schema.registry.url": registry.url, **retries, **times}
         self.serializer, self.deserializer = serializer(self.conf), KafkaAvroDeserializer(self.conf)
-        calm_conf = {"schema.registry.url": calm.url}
+        calm_conf = {"schema.registry.url": calm.url, "cache.latest.ttl.sec": 86_400}  # nor does the watch ask again
         self.new_serializer, self.new_deserializer = serializer(calm_conf, NEW), KafkaAvroDeserializer(calm_conf)
         self.hot = serializer(calm_conf, NEW), KafkaAvroDeserializer(calm_conf)
         self._tickets = itertools.count()
