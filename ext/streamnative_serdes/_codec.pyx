@@ -98,7 +98,7 @@ cdef extern from "Python.h":
     int PyUnicode_IS_COMPACT_ASCII(object)
     void Py_XSETREF(PyObject*, PyObject*)
     bint is_instance "PyObject_IsInstance" (PyObject*, PyObject*) except -1
-    # Of what plans hold: Cython adds a reference to each attribute that is passed as an object, and threads share plans.
+    # Of what plans hold: Cython adds a reference to an attribute that is passed as an object, and threads share plans.
     Py_ssize_t tuple_size "PyTuple_GET_SIZE" (PyObject*) noexcept
     PyObject* tuple_item "PyTuple_GET_ITEM" (PyObject*, Py_ssize_t) noexcept
     Py_ssize_t list_size "PyList_GET_SIZE" (PyObject*) noexcept

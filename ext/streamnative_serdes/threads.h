@@ -15,7 +15,7 @@
  *     place with the SerDes's number leads to a replica that lives, and no place is looked at with another's number.
  *   - Nobody else writes to the replica. configure(), rebind() and a first key change the SerDes in a critical section
  *     and count its generation up; each thread then copies the configuration, as a whole, in a critical section at the
- *     beginning of its next call. A call under way ends with what it began with, and its results stay in the replica.
+ *     beginning of its next call. A call that runs meanwhile ends with what it began with.
  *   - The thread's copy of the last Bound is an object that this thread created: its reference count is the thread's
  *     own. It is held during the call, so a nested call may replace it.
  * A lease joins a replica and its thread: it counts whether both are still there. A thread that ends leaves its leases;

@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import sysconfig
 from textwrap import dedent
 
 MEMORY = 1 << 30  # bytes of address space
+# The allocator of a free-threaded Python reserves address space beforehand, and uses it as it is needed.
+_RESERVED = 1 << 30 if sysconfig.get_config_var("Py_GIL_DISABLED") else 0
+_SPACE = MEMORY + _RESERVED
 # AddressSanitizer needs terabytes of address space, so it has its own limits; and its stack frames are far larger.
 SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
 _ASAN_LIMITS = f"hard_rss_limit_mb={MEMORY >> 19}:max_allocation_size_mb={MEMORY >> 20}:allocator_may_return_null=1"
@@ -16,7 +20,7 @@ _PREAMBLE = f"""\
 import sys
 try:
     import resource
-    {"" if SANITIZED else f"resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}))"}
+    {"" if SANITIZED else f"resource.setrlimit(resource.RLIMIT_AS, ({_SPACE}, {_SPACE}))"}
 except (ImportError, ValueError):
     pass  # Windows has no such limit; macOS knows it and does not hold it
 sys.path[:0] = {{path!r}}
