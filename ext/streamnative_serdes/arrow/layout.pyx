@@ -1,5 +1,5 @@
 # Maps an Avro schema to Arrow columns: a tree of LayoutNodes, with the columns of siblings numbered consecutively. The
-# types are those that Spark accepts (docs/arrow.md has the table).
+# types are those that Spark accepts (docs/arrow-types.md has the table).
 
 cdef enum:
     MAX_LEVELS = 60             # of nested columns: readers of the C data interface stop at 64
