@@ -129,7 +129,10 @@ ROOMS = (
     ),
     Room(
         "faces",
-        package("serializer.py", "deserializer.py", "_reading/*", "_writing/*", "_lifecycle.py", "arrow/*"),
+        package(
+            *("serializer.py", "deserializer.py", "_avro_engine.py", "_lifecycle.py"),
+            *("_reading/*", "_writing/*", "arrow/*"),
+        ),
         units("serdes", "reading", "arrow", "topics", "models"),
         OVER_NETWORK,
         7,

@@ -297,7 +297,7 @@ def test_schemas_of_equal_text_are_found_while_others_die() -> None:
         for step in range(200):
             text = texts[(number + step) % 5]
             assert Compiled.of(text, Limits()).schema.text == text
-            if number == 0:
+            if number == 0 and step % 10 == 0:
                 gc.collect(0)
 
     in_threads(work)

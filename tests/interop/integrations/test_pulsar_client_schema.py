@@ -60,6 +60,13 @@ def test_a_schema_that_is_not_announced_attaches_without_one_and_cannot_write() 
             own.encode(ADA)
 
 
+def test_with_the_second_engine_fastavro_writes() -> None:
+    schema = pulsar_schema({**CONF, "avro.engine": "fastavro"}, USER)
+    assert schema.encode(ADA) == b"\x06Ada\x48"
+    with pytest.raises(EncodeError, match="fastavro"):
+        schema.encode({"name": "Ada", "age": "36"})
+
+
 def test_it_writes_bare_avro_of_dicts_and_objects_and_names_the_field_that_does_not_fit() -> None:
     given = json.loads(json.dumps(USER))
     schema = pulsar_schema(CONF, given)

@@ -191,6 +191,14 @@ def test_columns_are_refused(both: Both) -> None:
             call()
 
 
+def test_writing_from_a_dataframe_is_refused(fast: dict[str, str]) -> None:
+    pytest.importorskip("pyspark")
+    from streamnative_serdes.spark.frames.encoding import TopicWriter
+
+    with pytest.raises(ConfigError, match=r"topic users: avro\.engine=fastavro has no columns"):
+        TopicWriter("users", fast, USER)
+
+
 def test_without_fastavro_the_error_says_what_to_install(fast: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fastavro", None)
     for make in (KafkaAvroSerializer, KafkaAvroDeserializer):
