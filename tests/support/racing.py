@@ -240,7 +240,7 @@ class Race:
 
     def _written(self, tally: Tally, topic: str, value: Any) -> bytes | None:
         """The message; None if the registry is away."""
-        tally.written += 1
+        tally.written, tally.since = tally.written + 1, time.monotonic()
         try:
             if tally.random.random() < 0.5:
                 return self.serializer.serialize(topic, value)
@@ -250,7 +250,7 @@ class Race:
             return None
 
     def _read(self, tally: Tally, topic: str, message: Any) -> Any:
-        tally.read += 1
+        tally.read, tally.since = tally.read + 1, time.monotonic()
         try:
             return self.deserializer.deserialize(topic, message)
         except SchemaRegistryError:
