@@ -7,7 +7,7 @@ import importlib.machinery
 import importlib.util
 import os
 from collections.abc import Generator, Iterator
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
@@ -41,9 +41,16 @@ def compiled_suffix(name: str) -> str:
     return suffix
 
 
+def installed(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
 def pytest_report_header() -> list[str]:
     suffixes = sorted({compiled_suffix(name) for name in COMPILED})
-    versions = ", ".join(f"{name} {version(name)}" for name in ("confluent-kafka", "fastavro", "requests"))
+    versions = ", ".join(f"{name} {installed(name)}" for name in ("confluent-kafka", "fastavro", "requests"))
     return [
         f"streamnative_serdes: {Path(streamnative_serdes.__file__).parent}, compiled {' '.join(suffixes)}",
         f"with: {versions}; TZ {os.environ.get('TZ', 'of the machine')}",

@@ -20,8 +20,9 @@
  *     own. It is held during the call, so a nested call may replace it.
  * A lease joins a replica and its thread: it counts whether both are still there. A thread that ends leaves its leases;
  * another thread takes over the replica, with its counters. So there are as many replicas as threads at a time, counts
- * add up over all of them, and none is lost. A SerDes that ends takes its replicas with it, and the places of others
- * are cleared when a table grows. Until its next call, a thread that is idle keeps what it has copied.
+ * add up over all of them. (Only a key that is read or written while configure() replaces the SerDes for keys may be
+ * missing from them.) A SerDes that ends takes its replicas with it, and the places of others are cleared when a table
+ * grows. Until its next call, a thread that is idle keeps what it has copied.
  *
  * What else is shared:
  *   - Plans are immutable, and read by borrowed pointers. The dicts that new records are copied from stand in each plan
