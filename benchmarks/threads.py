@@ -41,35 +41,39 @@ class Job(NamedTuple):
     goal: float | None
 
 
-def each(function: Callable[..., object], topic: str, items: list[Any]) -> Work:
+def each(owner: Any, method: str, topic: str, items: list[Any]) -> Work:
+    """As a thread would do it that takes the method once: each look-up counts a reference of the shared object."""
+
     def work() -> None:
+        function = getattr(owner, method)
         for item in items:
             function(topic, item)
 
     return work
 
 
-def loads(_topic: str, text: str) -> object:
-    return json.loads(text)
+class Json:
+    def loads(self, _topic: str, text: str) -> object:
+        return json.loads(text)
 
 
 def jobs(conf: dict[str, str]) -> Iterator[Job]:
     source = Source(1)
     records = [[source.a_record(FLAT) for _ in range(RECORDS)] for _ in range(2)]
     texts = [[json.dumps(record, default=str) for record in some] for some in records]
-    yield Job(CEILING, (each(loads, "", texts[0]), each(loads, "", texts[1])), RECORDS, None)
+    yield Job(CEILING, two(Json(), "loads", ("", ""), texts), RECORDS, None)
     serializer, deserializer = KafkaAvroSerializer(conf, FLAT), KafkaAvroDeserializer(conf)
     for title, topics in (("each its topic", ("one", "two")), ("one topic", ("one", "one"))):
         data = [[serializer.serialize(topic, one) for one in some] for topic, some in zip(topics, records, strict=True)]
         for topic, some, read in zip(topics, records, data, strict=True):
             assert [deserializer.deserialize(topic, one) for one in read] == some
-        yield Job(f"serialize, {title}", two(serializer.serialize, topics, records), RECORDS, OBJECTS)
-        yield Job(f"deserialize, {title}", two(deserializer.deserialize, topics, data), RECORDS, OBJECTS)
+        yield Job(f"serialize, {title}", two(serializer, "serialize", topics, records), RECORDS, OBJECTS)
+        yield Job(f"deserialize, {title}", two(deserializer, "deserialize", topics, data), RECORDS, OBJECTS)
     yield columns()
 
 
-def two(function: Callable[..., object], topics: tuple[str, str], items: list[list[Any]]) -> tuple[Work, Work]:
-    return each(function, topics[0], items[0]), each(function, topics[1], items[1])
+def two(owner: Any, method: str, topics: tuple[str, str], items: list[list[Any]]) -> tuple[Work, Work]:
+    return each(owner, method, topics[0], items[0]), each(owner, method, topics[1], items[1])
 
 
 def columns() -> Job:
