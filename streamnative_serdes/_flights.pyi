@@ -11,7 +11,7 @@ class Flights:
 
     def __new__(cls) -> Self: ...
     def run(self, key: Hashable, work: Callable[[], _T], seconds: float | None = None) -> _T:
-        """Return (or raise) the result of ``work``, run here or by the thread that came first; SerdesErrors are copied.
+        """Return (or raise) the result of ``work``, run here or by the thread that came first; errors are copied.
 
         If the leading thread is interrupted (KeyboardInterrupt), a waiting thread takes over. A call that would wait
         for work that it interrupts (from a finalizer or a signal handler) does the work itself.

@@ -15,7 +15,6 @@ import os
 import threading
 from copy import copy
 
-from streamnative_serdes.errors import SerdesError
 
 # (process id, thread id) -> the flights that the thread waits for, across all Flights objects; nested ones last. The
 # process id is part of the key because a forked child inherits this dict and may reuse the thread ids.
@@ -89,6 +88,16 @@ cdef class Flight:
         return open
 
 
+cdef object own_copy(object error):
+    """A copy of the error, to which a thread adds its own traceback, topic and hint; itself if it cannot be copied."""
+    try:
+        copied = copy(error)
+    except Exception:
+        return error
+    copied.__cause__ = error.__cause__
+    return copied
+
+
 cdef class Flights:
     """Running flights, by key; shared by threads. A forked child does not wait for threads of its parent."""
 
@@ -98,7 +107,7 @@ cdef class Flights:
         self.under_way = {}
 
     def run(self, key, work, seconds=None):
-        """Return (or raise) the result of ``work``, run here or by the thread that came first; SerdesErrors are copied.
+        """Return (or raise) the result of ``work``, run here or by the thread that came first; errors are copied.
 
         If the leading thread is interrupted (KeyboardInterrupt), a waiting thread takes over. A call that would wait
         for work that it interrupts (from a finalizer or a signal handler) does the work itself.
@@ -123,10 +132,8 @@ cdef class Flights:
                 raise TimeoutError("timed out while waiting for another thread that is making the same request")
             if flight.done:
                 break
-        if isinstance(flight.error, SerdesError):
-            raise copy(flight.error)    # each thread adds its own traceback, topic and hint
         if flight.error is not None:
-            raise flight.error
+            raise own_copy(flight.error)
         return flight.result
 
     def waiting(self, key):

@@ -162,6 +162,43 @@ def test_a_waiting_thread_gives_up_at_its_timeout_and_the_work_continues() -> No
         assert first.result(HANG_SECONDS) is True
 
 
+class Uncopied(Exception):
+    """Its constructor takes more than its arguments say."""
+
+    def __init__(self, one: int, two: int) -> None:
+        super().__init__(one)
+        self.two = two
+
+
+@pytest.mark.parametrize("error", [SchemaNotFoundError("no such topic"), OSError(5, "gone"), Uncopied(1, 2)])
+def test_each_waiting_thread_gets_an_error_of_its_own_where_it_can_be_copied(error: Exception) -> None:
+    """A thread writes its traceback into the error that it raises."""
+    flights, started, leave = Flights(), threading.Event(), threading.Event()
+    error.__cause__ = KeyError("why")
+
+    def work() -> None:
+        started.set()
+        assert leave.wait(HANG_SECONDS)
+        raise error
+
+    def caught() -> BaseException:
+        with pytest.raises(type(error)) as found:
+            flights.run("key", work)
+        return found.value
+
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(caught)
+        assert started.wait(HANG_SECONDS)
+        others = [pool.submit(caught) for _ in range(2)]
+        until(lambda: flights.waiting("key") == 2)
+        leave.set()
+        assert first.result() is error
+        one, two = (other.result() for other in others)
+    assert str(one) == str(two) == str(error)
+    assert one.__cause__ is two.__cause__ is error.__cause__
+    assert (len({id(each) for each in (error, one, two)}) == 3) is not isinstance(error, Uncopied)
+
+
 def test_two_threads_that_need_each_others_work_do_not_deadlock() -> None:
     """Such as two finalizers, each of which needs the request that the other thread is making."""
     flights, both = Flights(), threading.Barrier(2, timeout=HANG_SECONDS)
