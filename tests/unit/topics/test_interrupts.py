@@ -190,7 +190,7 @@ def test_each_waiting_thread_gets_an_error_of_its_own_where_it_can_be_copied(err
         first = pool.submit(caught)
         assert started.wait(HANG_SECONDS)
         others = [pool.submit(caught) for _ in range(2)]
-        until(lambda: flights.waiting("key") == 2)
+        until(lambda: flights.waiting("key") == 2, "both wait")
         leave.set()
         assert first.result() is error
         one, two = (other.result() for other in others)
