@@ -167,4 +167,4 @@ def deserialize_bound(deserializer: Deserializer, data: Any, context: Any) -> An
     """As a call, where that takes no answer of the policy; else MISS, and nothing is counted."""
 
 def read_by(bound: Bound, data: Buffer, offset: int) -> Any:
-    """The datum in ``data[offset:]`` by the codec of ``bound``, which must not be None."""
+    """The datum in ``data[offset:]`` by the codec or the pair of ``bound``, which must not be None."""

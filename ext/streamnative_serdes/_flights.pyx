@@ -7,9 +7,7 @@ inside its `finally`, and leave a flight that never ends. Compiled code has no b
 itself can be interrupted, and a flight in the table always has a thread working on it.
 """
 
-cimport cython
-
-from streamnative_serdes.threads cimport sns_add
+from streamnative_serdes.threads cimport sns_add, sns_lock, sns_mutex, sns_unlock, sns_unlocked
 
 import os
 import threading
@@ -19,7 +17,18 @@ from copy import copy
 # (process id, thread id) -> the flights that the thread waits for, across all Flights objects; nested ones last. The
 # process id is part of the key because a forked child inherits this dict and may reuse the thread ids.
 cdef dict _waits_for = {}
-cdef object _order = object()           # its critical section makes one step of looking for a deadlock and waiting
+cdef sns_mutex _order                   # without a GIL, looking for a deadlock and waiting are one step: under this lock
+_order = sns_unlocked()
+
+
+def _begin_child():
+    """In a forked child, the thread that held the lock does not exist."""
+    global _order
+    _order = sns_unlocked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_child)
 
 
 cdef class Flight:
@@ -65,10 +74,13 @@ cdef class Flight:
     cdef bint begin_wait(self, object thread, tuple outer) except -1:
         """Say that `thread` waits for the flight, unless that would be a deadlock: then return False."""
         cdef list seen = []
-        with cython.critical_section(_order):
+        sns_lock(&_order)
+        try:
             if self.depends_on(thread, seen):
                 return False
             _waits_for[thread] = (*outer, self)
+        finally:
+            sns_unlock(&_order)
         return True
 
     cdef bint wait(self, object thread, tuple outer, double seconds) except -1:
@@ -79,22 +91,28 @@ cdef class Flight:
             open = self.gate.acquire(True, seconds)     # a signal handler that runs here may wait for another flight
         finally:
             sns_add(&self.waiting, -1)
-            if outer:
-                _waits_for[thread] = outer
-            else:
-                del _waits_for[thread]
+            sns_lock(&_order)
+            try:
+                if outer:
+                    _waits_for[thread] = outer
+                else:
+                    del _waits_for[thread]
+            finally:
+                sns_unlock(&_order)
         if open:
             self.gate.release()     # let the next waiter through
         return open
 
 
 cdef object own_copy(object error):
-    """A copy of the error, to which a thread adds its own traceback, topic and hint; itself if it cannot be copied."""
+    """A copy of the error, to which a thread adds its own traceback, topic and hint; itself if no copy is equal."""
     try:
         copied = copy(error)
+        if type(copied) is not type(error) or copied.args != error.args or str(copied) != str(error):
+            return error
     except Exception:
         return error
-    copied.__cause__ = error.__cause__
+    copied.__cause__, copied.__suppress_context__ = error.__cause__, error.__suppress_context__
     return copied
 
 

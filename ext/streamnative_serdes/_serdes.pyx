@@ -237,7 +237,7 @@ cdef class _Serdes:
     cdef object policy, convert         # convert: to_dict or from_dict
     cdef bint keys                      # are all that it reads or writes
     cdef Counts counted
-    cdef _Serdes twin                   # for keys, where the context says that it is one
+    cdef _Serdes twin                   # for keys, where the context says that it is one; threads: twin_at_hand
     cdef uint64_t number                # no other SerDes ever has it
     cdef uint64_t generation            # counts how often the configuration was replaced
     cdef list replicas                  # of all threads; None with a GIL
@@ -294,8 +294,6 @@ cdef class _Serdes:
             self.take(other)
             self.generation = other.generation
         self.last = self.last_pair = None
-        if FREE_THREADED and self.lease is not NULL and self.twin is not None:
-            self.twin = <_Serdes>seek_replica(self.twin)
         del held
         return 0
 
@@ -373,7 +371,7 @@ cdef class _Serdes:
             made = self.policy.for_keys()
             if self.twin is None:       # another thread may have been first, and counted messages in its own
                 self.twin = joined_twin(self, made) if FREE_THREADED else made
-        return self.twin
+        return twin_at_hand(self)
 
     cdef inline Bound latest_at_hand(self, object topic):
         """The Bound of the last message, if the latest schema read it, and it still holds for ``topic``."""
@@ -386,7 +384,7 @@ cdef class _Serdes:
 
         Asked before anything is bound for values, since these may be of another class, or of a type without a codec.
         """
-        cdef _Serdes twin = self.twin
+        cdef _Serdes twin = twin_at_hand(self)
         if self.keys or not for_key(context):
             return None
         if twin is None or twin.cache.find(topic, key) is None:

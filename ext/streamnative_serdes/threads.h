@@ -30,8 +30,10 @@
  *   - TopicCache: lookups return new references, writers hold its lock, and its dict is never replaced.
  *   - The user's dicts and lists are walked in a critical section, which CPython suspends where it waits for another
  *     lock, or where user code runs: what is borrowed is never used after such a point (encode.pyx). Single items of
- *     dicts and slots are read as new references. Buffers other than bytes objects are copied before they are checked.
- *   - Flights: to look whether waiting would be a deadlock and to wait are one step, in a critical section.
+ *     dicts and slots are read as new references. Messages in other buffers than bytes objects are copied before they
+ *     are checked; what else reads buffers checks each read against their size, which does not change.
+ *   - Flights: to look whether waiting would be a deadlock and to wait are one step, under a lock. A critical section
+ *     would not do: the dict's own lock may suspend it.
  *   - A reader of records and its columns are for one thread at a time, and refuse a second one.
  */
 #ifndef STREAMNATIVE_SERDES_THREADS_H
@@ -61,7 +63,16 @@ static inline Py_ssize_t sns_add(Py_ssize_t *number, Py_ssize_t more) { return _
 /* Take what is for one thread at a time; 0 if another has it. */
 static inline int sns_take(int *taken) { return _Py_atomic_exchange_int(taken, 1) == 0; }
 static inline void sns_leave(int *taken) { _Py_atomic_store_int_release(taken, 0); }
+/* A lock for a few lines that run no other code. */
+typedef PyMutex sns_mutex;
+static inline sns_mutex sns_unlocked(void) { return (PyMutex){0}; }
+static inline void sns_lock(sns_mutex *mutex) { PyMutex_Lock(mutex); }
+static inline void sns_unlock(sns_mutex *mutex) { PyMutex_Unlock(mutex); }
 #else
+typedef struct { char none; } sns_mutex;
+static inline sns_mutex sns_unlocked(void) { return (sns_mutex){0}; }
+static inline void sns_lock(sns_mutex *mutex) { (void)mutex; }
+static inline void sns_unlock(sns_mutex *mutex) { (void)mutex; }
 static inline int64_t sns_counted(const int64_t *counter) { return *counter; }
 static inline void sns_count(int64_t *counter, int64_t more) { *counter += more; }
 static inline uint64_t sns_generation(const uint64_t *number) { return *number; }

@@ -12,6 +12,11 @@ cdef extern from "threads.h":
     Py_ssize_t sns_add(Py_ssize_t*, Py_ssize_t) noexcept nogil
     bint sns_take(int*) noexcept nogil
     void sns_leave(int*) noexcept nogil
+    ctypedef struct sns_mutex:
+        pass
+    sns_mutex sns_unlocked() noexcept nogil
+    void sns_lock(sns_mutex*) noexcept
+    void sns_unlock(sns_mutex*) noexcept
     ctypedef struct sns_section:
         pass
     void sns_enter(sns_section*, object) noexcept

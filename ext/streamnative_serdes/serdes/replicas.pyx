@@ -100,7 +100,7 @@ cdef sns_table* table_of_thread() except NULL:
 
 
 cdef _Serdes joined_twin(_Serdes self, _Serdes made):
-    """This thread's replica of the SerDes for keys: of ``made``, or of the one that another thread has made first."""
+    """The SerDes for keys: ``made``, or the one that another thread has made first."""
     cdef _Serdes serdes = self.face()
     with cython.critical_section(serdes):
         if serdes.policy is self.policy and serdes.twin is None:
@@ -108,4 +108,15 @@ cdef _Serdes joined_twin(_Serdes self, _Serdes made):
             sns_next(&serdes.generation)
         elif serdes.policy is self.policy:
             made = serdes.twin
-    return <_Serdes>seek_replica(made)
+    return made
+
+
+cdef inline _Serdes twin_at_hand(_Serdes self):
+    """What this thread works with for keys; None if no context has asked for keys. The policy rebinds it by itself."""
+    cdef sns_place* place
+    if not FREE_THREADED or self.twin is None:
+        return self.twin
+    place = sns_find(self.twin.number)
+    if likely(place is not NULL) and likely(place.seen == sns_generation(&self.twin.generation)):
+        return <_Serdes>place.replica           # no reference of what threads share is counted
+    return mine_of(self.twin)

@@ -96,7 +96,7 @@ cdef inline object write_by(Serializer self, Bound bound, object obj):
 
 cdef object write_by_another(Serializer self, object topic, object obj, object context):
     """An object that the last codec is not for: of another class or topic, of a KEY_VALUE topic, or its key."""
-    cdef Serializer twin = <Serializer>self.twin        # without one, topics with a codec need no look at the field
+    cdef Serializer twin = <Serializer>twin_at_hand(self)   # without one, topics with a codec need no look at the field
     cdef bint is_key = twin is not None and for_key(context)
     cdef Bound bound
     if is_key:

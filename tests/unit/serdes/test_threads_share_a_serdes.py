@@ -16,8 +16,10 @@ from typing import Any
 import pytest
 from waiting import elsewhere, together
 
-from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, header
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, KeyValueSchema, header
+from streamnative_serdes._call_path import twin_of
 from streamnative_serdes._serdes import Serializer
+from streamnative_serdes.serialization import MessageField, SerializationContext
 from streamnative_serdes.testing import LocalRegistry
 
 FIELD = {"name": "n", "type": "long"}
@@ -56,6 +58,29 @@ def test_configure_reaches_a_thread_that_has_used_the_serdes_before(conf: dict[s
         serializer.configure(elsewhere_conf)
         assert header.read(thread.submit(serializer.serialize, "topic", {"n": 1}).result()) == 1
         assert serializer.stats()["messages"] == serializer.stats()["misses"] == 2
+
+
+@pytest.mark.parametrize("own_thread", [False, True])
+def test_what_a_registry_changes_reaches_keys_too(conf: dict[str, Any], own_thread: bool) -> None:
+    """The SerDes for keys is a user of the binding by itself, which lets it look up its topics again."""
+    pair = KeyValueSchema("string", "string", "SEPARATED")
+    serializer, deserializer = KafkaAvroSerializer(conf, pair), KafkaAvroDeserializer(conf)
+    key = SerializationContext("topic", MessageField.KEY)
+    serializer("v", SerializationContext("topic", MessageField.VALUE))
+    data = serializer("k", key)
+    with ThreadPoolExecutor(1) as thread:
+
+        def misses() -> int:
+            read = thread.submit(deserializer, data, key).result if own_thread else (lambda: deserializer(data, key))
+            assert read() == "k"
+            return deserializer.stats()["misses"]
+
+        first = misses()
+        assert misses() == misses() == first
+        twin = twin_of(deserializer)
+        assert twin is not None
+        twin.rebind()
+        assert misses() == misses() == first + 1
 
 
 def test_a_serdes_is_freed_while_a_thread_lives_that_has_used_it(conf: dict[str, Any]) -> None:

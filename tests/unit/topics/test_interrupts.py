@@ -170,7 +170,16 @@ class Uncopied(Exception):
         self.two = two
 
 
-@pytest.mark.parametrize("error", [SchemaNotFoundError("no such topic"), OSError(5, "gone"), Uncopied(1, 2)])
+class Reworded(Exception):
+    """Its constructor rewrites its argument, so a copy would say something else."""
+
+    def __init__(self, code: object) -> None:
+        super().__init__(f"failed with {code}")
+
+
+@pytest.mark.parametrize(
+    "error", [SchemaNotFoundError("no such topic"), OSError(5, "gone"), Uncopied(1, 2), Reworded(5)]
+)
 def test_each_waiting_thread_gets_an_error_of_its_own_where_it_can_be_copied(error: Exception) -> None:
     """A thread writes its traceback into the error that it raises."""
     flights, started, leave = Flights(), threading.Event(), threading.Event()
@@ -196,7 +205,8 @@ def test_each_waiting_thread_gets_an_error_of_its_own_where_it_can_be_copied(err
         one, two = (other.result() for other in others)
     assert str(one) == str(two) == str(error)
     assert one.__cause__ is two.__cause__ is error.__cause__
-    assert (len({id(each) for each in (error, one, two)}) == 3) is not isinstance(error, Uncopied)
+    assert one.__suppress_context__ is two.__suppress_context__ is error.__suppress_context__
+    assert (len({id(each) for each in (error, one, two)}) == 3) is not isinstance(error, Uncopied | Reworded)
 
 
 def test_two_threads_that_need_each_others_work_do_not_deadlock() -> None:
