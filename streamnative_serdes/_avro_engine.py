@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import json
 import math
-import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -21,11 +20,6 @@ from streamnative_serdes.codec import Codec, made_with
 from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError, SchemaError
 from streamnative_serdes.key_value import KeyValue
 
-# What fastavro raises for data that does not fit; it has no errors of its own but for schemas.
-_FAULTS: Final = (
-    *(ArithmeticError, AttributeError, EOFError, LookupError, RecursionError, TypeError, ValueError),
-    struct.error,
-)
 _HINT: Final = "avro.engine=fastavro; without it, the error names the field"
 _MOST: Final = 1_000  # codecs whose schemas are kept as fastavro parsed them
 
@@ -105,9 +99,9 @@ class _ByFastavro:
                 strict=self._options["validate.strict"],
                 strict_allow_default=self._options["validate.strict.allow.default"],
             )
-        except EncodeError:
+        except (EncodeError, MemoryError):
             raise
-        except _FAULTS as error:
+        except Exception as error:  # fastavro has no errors of its own, and the object may raise any
             raise EncodeError(f"fastavro: {error!r:.400}", hint=_HINT) from error
         return out.getvalue()
 
@@ -121,7 +115,9 @@ class _ByFastavro:
             datum = self._library.schemaless_reader(
                 source, self._writer, self._reader, return_record_name=self._options["return.record.name"]
             )
-        except (*_FAULTS, self._library.read.SchemaResolutionError) as error:
+        except MemoryError:
+            raise
+        except Exception as error:
             raise DecodeError(f"fastavro: {error!r:.400}", hint=_HINT) from error
         if source.tell() != end:
             raise DecodeError(f"expected a datum of {end} bytes, but fastavro has read {source.tell()} bytes")

@@ -136,6 +136,8 @@ class SerdesError(SerializationError, ValueError):
 def _rebuild(cls: type[SerdesError], message: str, fields: dict[str, Any]) -> SerdesError:
     error = cls(message)
     vars(error).update(fields)
+    if "__notes__" in fields:
+        vars(error)["__notes__"] = list(fields["__notes__"])  # a copy's own, to which a user may add
     return error
 
 

@@ -246,7 +246,7 @@ class _Idle:
     """Idle connections, most recently used first, in place of urllib3's ``queue.LifoQueue``.
 
     The queue's lock would deadlock a finalizer with its own thread. No lock is needed: requests' pools never block,
-    each step on a deque is one for other threads, and a connection more than ``most`` does no harm.
+    each step on a deque is atomic, and a connection more than ``most`` does no harm.
     """
 
     def __init__(self, most: int) -> None:

@@ -15,7 +15,7 @@ _V = TypeVar("_V")
 class Memo(dict[_K, _V]):
     """A bounded dict of entries that can be made again: a full one is emptied. It needs no lock, nor care at a fork.
 
-    Threads share it: each step is one for other threads. Two that miss at the same time make an entry each, and both
+    Threads share it: each step on the dict is atomic. Two that miss at the same time make an entry each, and both
     entries are good; of threads that find it full, each may empty it, and some may put one entry more than it holds.
     """
 

@@ -27,7 +27,7 @@ class Compiled:
     """A schema and the codecs compiled from it; topics and versions with the same text share an object.
 
     Two threads that parse a text at the same time may have an object each: the later one is shared from then on. No
-    lock guards the maps: each step on them is one for other threads, and of equal codecs the first is kept.
+    lock guards the maps: each step on them is atomic, and of equal codecs the first is kept.
     """
 
     __slots__ = ("__weakref__", "_codecs", "schema")

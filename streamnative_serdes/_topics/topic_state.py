@@ -332,7 +332,7 @@ class Topics:
 class KeptWhileUnchanged(Generic[_T]):
     """Objects made for topics. An object is valid while the topic's state does not change, and for a limited time.
 
-    Threads share it without a lock: an entry is one tuple, and each step on the dict is one for other threads; ``take``
+    Threads share it without a lock: an entry is one tuple, and each step on the dict is atomic; ``take``
     gives an object to one of them alone.
 
     Args:

@@ -41,7 +41,7 @@ class _Written(NamedTuple):
 class _Configured:
     """A converter's options, and the writers and the reader by them; threads share it.
 
-    No lock guards the writers: each step on the dict is one for other threads, and of equal writers the first is kept.
+    No lock guards the writers: each step on the dict is atomic, and of equal writers the first is kept.
     """
 
     def __init__(self, config: Mapping[str, Any], is_key: bool) -> None:

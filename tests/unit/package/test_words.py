@@ -1,6 +1,7 @@
 """Errors, options and the cache, which all other parts use."""
 
 import pickle
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,15 @@ def test_an_error_distinguishes_a_byte_of_the_message_from_its_kafka_offset() ->
 
 def test_at_keeps_attributes_that_are_already_set() -> None:
     assert errors.EncodeError("m", topic="a").at(topic="b", version=1).topic == "a"
+
+
+def test_a_note_on_a_copy_is_not_on_the_error() -> None:
+    """Errors that are kept are raised as copies, to which each user may add a note."""
+    kept = errors.SchemaError("m")
+    for word in ("one", "two"):
+        raised = copy(kept)
+        raised.add_note(word)
+        assert raised.__notes__ == [*kept.__notes__, word]
 
 
 @pytest.mark.parametrize("error", ALL_ERRORS)

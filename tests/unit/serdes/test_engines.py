@@ -67,6 +67,19 @@ def test_an_object_that_does_not_fit_is_our_error_with_fastavros_reason(both: Bo
     assert isinstance(caught.value.__cause__, TypeError)
 
 
+class Failing(dict[str, Any]):
+    """An object whose own code fails."""
+
+    def get(self, *_: Any) -> Any:
+        raise RuntimeError("user code")
+
+
+def test_an_error_of_the_object_is_ours_and_counts(both: Both) -> None:
+    with pytest.raises(EncodeError, match="user code"):
+        both.serializer.serialize("users", Failing(ADA))
+    assert both.serializer.stats()["errors"] == 1
+
+
 def test_bytes_that_do_not_fit_are_our_error(both: Both) -> None:
     message = both.serializer.serialize("users", ADA)
     assert message is not None
