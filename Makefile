@@ -122,7 +122,7 @@ test-long: asan ## run what takes hours: kill loops, long outages, ten times the
 FREE := build/free-threaded
 PYTHON_FREE ?= python3.14t
 FREE_TESTS ?= $(addprefix tests/unit/,$(OF_COMPILED)) tests/unit/package/test_free_threaded.py \
-	$(wildcard $(addprefix tests/property/,codec serdes) $(addprefix tests/adversity/,codec serdes))
+	$(wildcard $(addprefix tests/property/,codec serdes) $(addprefix tests/adversity/,codec serdes)) tests/race
 test-free-threaded: ## run what is compiled on a free-threaded Python; PYTHON_FREE=python3.14t, FREE_TESTS
 	mkdir -p $(FREE)
 	test -x $(FREE)/venv/bin/python || $(PYTHON_FREE) -m venv $(FREE)/venv
@@ -142,6 +142,9 @@ test-integration: $(BUILT) ## run only the tests against real servers, and skip 
 RACE_SECONDS ?= 60
 race: $(BUILT) ## let 16 threads do everything at once with one serializer and one deserializer, for RACE_SECONDS (60)
 	RACE_SECONDS=$(RACE_SECONDS) $(BIN)/pytest -s tests/race $(PYTEST_ARGS)
+
+race-free-threaded: ## the same without a GIL, and with a race in compiled code; see test-free-threaded
+	RACE_SECONDS=$(RACE_SECONDS) $(MAKE) --no-print-directory test-free-threaded FREE_TESTS="-s tests/race"
 
 check: lint types imports test ## run all checks: lint, types, import rules, tests
 

@@ -32,7 +32,7 @@ def newest_first(names: list[str]) -> list[str]:
 
 
 def publish(pages: Path, site: Path, name: str) -> None:
-    if not re.fullmatch(r"[\w.-]+", name):
+    if not re.fullmatch(r"\w[\w.-]*", name):
         raise SystemExit(f"expected a tag or the name of a branch, without a slash, got {name!r}")
     shutil.rmtree(pages / name, ignore_errors=True)
     shutil.copytree(site, pages / name)

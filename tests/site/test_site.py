@@ -17,27 +17,19 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+import click
 import pytest
 from publish_site import publish
 
 from streamnative_serdes import _config as config
-from streamnative_serdes import errors
+from streamnative_serdes.cli import main
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "build" / "site-pictures"
-COMMANDS = (
-    "convert",
-    "decode",
-    "migrate plan",
-    "migrate schemas",
-    "migrate topic",
-    "migrate verify",
-    "ping",
-    "produce",
-)
+API = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
 SPARK = (
     "startingOffsets",
     "maxOffsetsPerTrigger",
@@ -64,6 +56,17 @@ QUESTIONS = {
     "how fast is it against fastavro": (["Performance"], "fastavro"),
     "which Pythons": (["Pythons"], "CPython 3.11, 3.12 and 3.13"),
 }
+
+
+def commands() -> Iterator[str]:
+    """All commands of the command line, such as ``migrate topic``."""
+    waiting: list[tuple[str, click.Command]] = [("", main)]
+    while waiting:
+        path, command = waiting.pop()
+        if isinstance(command, click.Group):
+            waiting += [(f"{path} {name}".strip(), each) for name, each in command.commands.items()]
+        else:
+            yield path
 
 
 class Links(HTMLParser):
@@ -195,12 +198,8 @@ def found_by_search(site: Path) -> Any:
     ("words", "page"),
     [
         *((option.key, "config") for option in (*config.SERIALIZER_OPTIONS, *config.DESERIALIZER_OPTIONS)),
-        *(
-            (name, "api")
-            for name in vars(errors)
-            if name.endswith("Error") and getattr(errors, name).__module__ == errors.__name__
-        ),
-        *((command, "cli" if " " not in command else "migrate") for command in COMMANDS),
+        *((name, "api") for name in re.findall(r"^\| `(\w+Error)`", API, re.MULTILINE)),
+        *((command, "migrat" if command.startswith("migrate") else "cli") for command in commands()),
         *((option, "spark-") for option in SPARK),
     ],
 )
@@ -274,9 +273,9 @@ def test_an_answer_is_two_clicks_away(site: Path, question: str) -> None:
     clicks, answer = QUESTIONS[question]
     assert len(clicks) <= 2
     path, anchor = site / "index.html", ""
-    for click in clicks:
-        found = [href for href, text in article(path).texts if "".join(text).strip() == click]
-        assert found, f"{path.name} has no link {click!r}"
+    for label in clicks:
+        found = [href for href, text in article(path).texts if "".join(text).strip() == label]
+        assert found, f"{path.name} has no link {label!r}"
         target = urlsplit(found[0])
         path, anchor = (path.parent / unquote(target.path)).resolve() if target.path else path, unquote(target.fragment)
     assert not anchor or anchor in links(path).anchors
