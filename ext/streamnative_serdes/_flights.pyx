@@ -17,7 +17,7 @@ from copy import copy
 # (process id, thread id) -> the flights that the thread waits for, across all Flights objects; nested ones last. The
 # process id is part of the key because a forked child inherits this dict and may reuse the thread ids.
 cdef dict _waits_for = {}
-cdef sns_mutex _order                   # without a GIL, looking for a deadlock and waiting are one step: under this lock
+cdef sns_mutex _order                   # makes one step of looking for a deadlock and waiting, where there is no GIL
 _order = sns_unlocked()
 
 

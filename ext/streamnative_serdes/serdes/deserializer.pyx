@@ -298,7 +298,7 @@ cdef object read_by_another(Deserializer self, object topic, const uint8_t* star
                             object context, int64_t number, int64_t in_header, object version):
     """A message that the last codec is not for: of another version or topic, of a KEY_VALUE topic, or its key."""
     cdef Py_ssize_t offset = HEADER_SIZE if in_header != NO_VERSION else 0
-    cdef Deserializer twin = <Deserializer>twin_at_hand(self)   # without one, topics with a codec need no look at the field
+    cdef Deserializer twin = <Deserializer>twin_at_hand(self)   # without one, a codec needs no look at the field
     cdef bint is_key = twin is not None and for_key(context)
     cdef Bound bound
     cdef PyObject* datum
