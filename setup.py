@@ -94,15 +94,19 @@ modules = cythonize(
     # Where processes are forked; others would run this file again.
     nthreads=(os.cpu_count() or 1) if sys.platform == "linux" else 0,
 )
-seconds_of_cython = time.perf_counter() - began
+# pip runs this file several times, and only the first run has work for Cython.
+spent = Path("build/seconds-of-cython.txt")
+seconds = float(spent.read_text()) if spent.is_file() else 0.0
+spent.write_text(str(seconds + time.perf_counter() - began))
 
 
 class TimedBuild(build_ext):
     """Says how long each module took, so that `make wheel` shows what the build spends its time on."""
 
     def run(self) -> None:
-        self.announce(f"took {seconds_of_cython:5.1f} s: Cython, all modules", level=logging.INFO)
+        self.announce(f"took {float(spent.read_text()):5.1f} s: Cython, all modules", level=logging.INFO)
         super().run()
+        spent.unlink()
 
     def build_extension(self, ext: Extension) -> None:
         began = time.perf_counter()
