@@ -240,7 +240,7 @@ sanitized: $(NEWEST)/.installed
 # read in Python; the compiled part of KEY_VALUE, the split by lengths, is in the mutants (tests/fuzz) too.
 OF_COMPILED := arrow codec converters serdes
 UNDER_SANITIZERS := $(addprefix tests/unit/,$(OF_COMPILED)) $(addprefix tests/property/,$(OF_COMPILED)) \
-	$(addprefix tests/adversity/,$(OF_COMPILED)) tests/unit/package/test_import.py
+	$(addprefix tests/adversity/,$(OF_COMPILED))
 asan: sanitized ## on the newest Python here, run the tests of what is compiled, and 200,000 mutants, under AddressSanitizer and UndefinedBehaviorSanitizer
 	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) $(NEWEST)/bin/python tests/fuzz/mutate.py $(FUZZ_ARGS)
 	PYTHONPATH=$(abspath $(ASAN)) $(WITH_SANITIZERS) \
