@@ -10,6 +10,7 @@ except ModuleNotFoundError as error:
     raise missing from error
 
 from .clients import (
+    NO_COORDINATOR,
     PATIENCE,
     BrokerRefusedError,
     BrokerUnavailableError,
@@ -43,6 +44,7 @@ __all__ = [
     "ASSIGNED",
     "EARLIEST",
     "LATEST",
+    "NO_COORDINATOR",
     "PATIENCE",
     "BrokerRefusedError",
     "BrokerUnavailableError",

@@ -330,6 +330,10 @@ def ask(
     raise errors.error(waited) from cause
 
 
+# The broker that has a group's offsets is changing, and answers again after a moment.
+NO_COORDINATOR: Final = ("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR")
+
+
 def retry(
     question: Callable[[], _Answer],
     passing: Collection[str],

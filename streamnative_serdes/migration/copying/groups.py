@@ -14,7 +14,7 @@ from typing import Any, Final
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from streamnative_serdes._kafka import bounds, client, committed_messages, place_of, retry, within
+from streamnative_serdes._kafka import NO_COORDINATOR, bounds, client, committed_messages, place_of, retry, within
 from streamnative_serdes._rewriting import BadMessageError
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration.state import State
@@ -24,7 +24,6 @@ from .progress import Progress, ProgressTopic
 from .resuming import Wishes, require_known
 
 _SECONDS: Final = 30.0
-_NO_COORDINATOR: Final = ("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR")
 _IN_USE: Final = ("UNKNOWN_MEMBER_ID", "NON_EMPTY_GROUP", "REBALANCE_IN_PROGRESS")
 
 
@@ -114,7 +113,7 @@ def _answer(question: Callable[[], Any]) -> list[TopicPartition]:
                 raise KafkaException(place.error)
         return found
 
-    return retry(places, _NO_COORDINATOR, _SECONDS)
+    return retry(places, NO_COORDINATOR, _SECONDS)
 
 
 class _Walk:

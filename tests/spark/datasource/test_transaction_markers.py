@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
 
-from confluent_kafka import TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from streamnative_serdes.spark.datasource.writing import transactions
 from streamnative_serdes.spark.datasource.writing.transactions import (
@@ -32,6 +32,7 @@ class Kafka:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.marker = TopicPartition("t", 0, NONE_YET)
         self.producer = self
+        self.faults: list[int] = []  # of the next questions
 
         @contextmanager
         def reader(*_: object) -> Iterator[Kafka]:
@@ -41,7 +42,11 @@ class Kafka:
         monkeypatch.setattr(transactions, "TransactionalOutbox", lambda *_, **__: self)
 
     def committed(self, _places: list[TopicPartition], _seconds: float) -> list[TopicPartition]:
+        if self.faults:
+            raise KafkaException(KafkaError(self.faults.pop(0)))
         return [self.marker]
+
+    def poll(self, _seconds: float) -> None: ...
 
     def send_offsets_to_transaction(self, markers: list[TopicPartition], *_: object) -> None:
         (self.marker,) = markers
@@ -66,6 +71,20 @@ def test_a_batch_that_was_committed_is_found_and_the_next_one_is_new(kafka: Any,
     commit(kafka, batch)
     assert committed_rows({}, "t", Identity("q", batch, 0)) == ROWS
     assert committed_rows({}, "t", Identity("q", batch + 1, 0)) is None
+
+
+def test_a_coordinator_that_moves_is_asked_again(kafka: Any) -> None:
+    commit(kafka, 7)
+    kafka.faults = [KafkaError.NOT_COORDINATOR, KafkaError._TIMED_OUT, KafkaError.COORDINATOR_LOAD_IN_PROGRESS]
+    assert committed_rows({}, "t", Identity("q", 7, 0)) == ROWS
+    assert kafka.faults == []
+
+
+def test_a_refusal_of_the_broker_is_not_asked_again(kafka: Any) -> None:
+    kafka.faults = [KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError.NOT_COORDINATOR]
+    with pytest.raises(TransactionError, match="cannot read from the broker which batch was committed last"):
+        committed_rows({}, "t", Identity("q", 7, 0))
+    assert len(kafka.faults) == 1
 
 
 def test_a_batch_before_the_last_one_that_was_committed_is_refused(kafka: Any) -> None:

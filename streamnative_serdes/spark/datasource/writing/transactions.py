@@ -33,7 +33,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from streamnative_serdes._kafka import ClientErrors, client, is_fenced, is_unsupported, no_producer_ids, until_done
+from streamnative_serdes._kafka import (
+    NO_COORDINATOR,
+    ClientErrors,
+    client,
+    is_fenced,
+    is_unsupported,
+    no_producer_ids,
+    retry,
+    until_done,
+)
 from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError, SerdesError
 
@@ -315,7 +324,9 @@ def _marker(consumer: Consumer, topic: str) -> TopicPartition:
     until = time.monotonic() + _ANSWER_SECONDS
     while True:
         try:
-            (found,) = consumer.committed([TopicPartition(topic, 0)], _LOOK_SECONDS)
+            (found,) = retry(
+                lambda: consumer.committed([TopicPartition(topic, 0)], _LOOK_SECONDS), NO_COORDINATOR, _ANSWER_SECONDS
+            )
         except KafkaException as error:
             said = consumer.poll(0)  # nothing is assigned, so this gives no messages, but the broker's refusal
             refusal = None if said is None else said.error()
