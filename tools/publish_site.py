@@ -3,8 +3,8 @@
     python tools/publish_site.py PAGES SITE NAME
 
 PAGES is the folder that is served. Each version has a folder there, named by its tag or ``main``; versions.json lists
-them, newest first, and is what their list of versions shows. The first page leads to the newest release, or to main
-if there is none.
+them, newest first, and is what their list of versions shows. The first page leads to the newest release, and before
+the first release to main.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def _packed(value: object) -> bytes:
 
 def kept(key: bytes, make: Callable[[], _T]) -> _T:
     """This process's object for ``key``, created on first use."""
-    return _shelf.get(key, make)
+    return _shelf.own.get(key, make)
 
 
 class _Shelf:
@@ -97,20 +97,24 @@ class _Shelf:
             return thing
 
 
-_shelf = _Shelf()
-# Keeps the parent's objects alive after a fork: closing a Kafka client would wait for threads that no longer exist.
-_inherited: Final[list[_Shelf]] = []
+class OfProcess(Generic[_T]):
+    """An object of which each process has its own: a forked child creates another one.
+
+    The child keeps the parent's object alive: closing a Kafka client would wait for threads that no longer exist.
+    """
+
+    def __init__(self, make: Callable[[], _T]) -> None:
+        self._make, self._inherited = make, list[_T]()
+        self.own = make()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._after_fork)
+
+    def _after_fork(self) -> None:
+        self._inherited.append(self.own)
+        self.own = self._make()
 
 
-def _after_fork() -> None:
-    """In the child, which has one thread as yet."""
-    global _shelf
-    _inherited.append(_shelf)
-    _shelf = _Shelf()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+_shelf: Final = OfProcess(_Shelf)
 
 
 _NEEDED: Final = ("streamnative_serdes", "confluent_kafka", "pandas", "pyarrow")

@@ -6,7 +6,6 @@ nothing. Consumers are not used after a fork: their threads and connections exis
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from streamnative_serdes._kafka import ASSIGNED, ClientErrors, client
+from streamnative_serdes.spark.session.workers import OfProcess
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer
@@ -137,22 +137,9 @@ class Pool:
         return len(self._idle)
 
 
-_pool = Pool()
-# Keeps the parent's consumers alive after a fork: closing one would wait for threads that no longer exist.
-_inherited: Final[list[Pool]] = []
+_pool: Final = OfProcess(Pool)
 
 
 def pool() -> Pool:
     """The pool of this process."""
-    return _pool
-
-
-def _after_fork() -> None:
-    """In the child, which has one thread as yet."""
-    global _pool
-    _inherited.append(_pool)
-    _pool = Pool()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    return _pool.own
