@@ -28,10 +28,13 @@ class TopicCache:
 class LruMap(Generic[_T]):
     """A bounded map: when it is full, the entry whose last use is longest ago is dropped. Reading takes no lock."""
 
-    capacity: int
-    """Entries kept at most; a smaller one takes effect with the next change."""
-
     def __new__(cls, capacity: int) -> Self: ...
+    @property
+    def capacity(self) -> int:
+        """Entries kept at most; a smaller one takes effect with the next change."""
+
+    @capacity.setter
+    def capacity(self, capacity: int) -> None: ...
     def get(self, key: Hashable) -> _T | None: ...
     def use(self, key: Hashable) -> _T | None:
         """Return an entry or None. All others are dropped before it from now on. Takes the lock."""
@@ -39,7 +42,8 @@ class LruMap(Generic[_T]):
     def change(self, key: Hashable, step: Callable[[_T | None], _S], used: bool = False) -> _S:
         """Replace an entry by ``step(entry)``, or by ``step(None)`` if there is no entry; ``used`` counts as its use.
 
-        ``step`` runs without a lock, and again if the entry was changed meanwhile. If it returns None, nothing changes.
+        ``step`` runs without a lock, and again if the entry was changed meanwhile. Nothing changes if it returns None, or
+        the entry that it was given.
         """
 
     def drop(self, key: Hashable) -> None: ...

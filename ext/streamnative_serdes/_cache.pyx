@@ -84,14 +84,25 @@ cdef class LruMap:
     """A bounded map: when it is full, the entry whose last use is longest ago is dropped. Reading takes no lock."""
 
     cdef object entries, lock
-    cdef public Py_ssize_t capacity
+    cdef Py_ssize_t most
 
     def __cinit__(self, Py_ssize_t capacity):
         if capacity < 1:
             raise ValueError(f"expected a capacity of at least 1, got {capacity}")
-        self.capacity = capacity
+        self.most = capacity
         self.entries = OrderedDict()            # the one used longest ago first
         self.lock = threading.RLock()           # a finalizer or a signal handler may come here meanwhile
+
+    @property
+    def capacity(self):
+        """Entries kept at most; a smaller one takes effect with the next change."""
+        with self.lock:
+            return self.most
+
+    @capacity.setter
+    def capacity(self, Py_ssize_t capacity):
+        with self.lock:                         # other threads read it meanwhile
+            self.most = capacity
 
     def get(self, key):
         return self.entries.get(key)
@@ -108,13 +119,16 @@ cdef class LruMap:
     def change(self, key, step, bint used=False):
         """Replace an entry by ``step(entry)``, or by ``step(None)`` if there is no entry; ``used`` counts as its use.
 
-        ``step`` runs without a lock, and again if the entry was changed meanwhile. If it returns None, nothing changes.
+        ``step`` runs without a lock, and again if the entry was changed meanwhile. Nothing changes if it returns None, or
+        the entry that it was given.
         """
         cdef list evicted = []
         while True:
             before = self.entries.get(key)
             # Without the lock: a finalizer or a signal handler that runs meanwhile may wait for a thread that needs it.
             entry = step(before)
+            if entry is before and not used:
+                return entry                    # no lock: threads that only make sure of something do not queue
             with self.lock:
                 if self.entries.get(key) is not before:
                     continue                    # changed meanwhile, by another thread or by such a handler
@@ -122,7 +136,7 @@ cdef class LruMap:
                     self.entries[key] = entry
                     if used:
                         self.entries.move_to_end(key)
-                    while len(self.entries) > self.capacity:
+                    while len(self.entries) > self.most:
                         evicted.append(self.entries.popitem(last=False))
                 return entry                    # evicted entries are freed after the lock: that may run Python code
 

@@ -106,6 +106,8 @@ class TopicState:
 
     def with_posted(self, posted: Posted, version: int, most: int) -> TopicState:
         """The state with one more version to write by, which another process has registered."""
+        if self.versions.get(posted) == version:
+            return self
         return replace(self, versions=_with(self.versions, posted, version, most))
 
     def with_latest(self, known: SchemaVersion, seconds: float) -> TopicState:

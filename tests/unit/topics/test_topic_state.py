@@ -427,6 +427,10 @@ def test_a_pickle_carries_the_known_schemas() -> None:
     assert there.get(T).topic.given == "t"
     assert there.in_use() == []  # not used there yet
 
+    known = there.get(T)
+    assert there.learn(learnt) == {}
+    assert there.get(T) is known, "what is bound by a state is bound again when another state takes its place"
+
 
 def test_a_registration_time_is_taken_over_from_a_pickle_that_has_it() -> None:
     topics = made()
