@@ -216,6 +216,7 @@ def options(doc: str | None, rounds: int | None = None, *flags: str) -> argparse
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     told = {
         "--check": "exit with status 1 if a goal is missed",
+        "--one": "compare one thread with json.loads, and no threads with each other",
         "--quick": "few and short rounds, to check that it works",
         "--write-docs": "write the results into docs/",
     }

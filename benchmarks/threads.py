@@ -2,15 +2,18 @@
 
     PYTHON_GIL=0 python3.14t benchmarks/threads.py                  table and goals
     PYTHON_GIL=0 python3.14t benchmarks/threads.py --write-docs     also write the table in docs/performance.md
+    python3.14 benchmarks/threads.py --one                          only one thread against json, with a GIL or not
 
 Both threads use one serializer or deserializer and records of 10 fields, thousands of them, all different; each has its
-own records. ``json.loads`` shows what the interpreter allows. Of a round, only what comes between two looks at a second
-core that is free counts: hashing in two threads tells. Ratios are medians over the rounds that count.
+own records. ``json.loads`` shows what the interpreter allows: two threads, and what one thread costs without a GIL. Of
+a round, only what comes between two looks at a second core that is free counts: hashing in two threads tells. Ratios
+are medians over the rounds that count.
 """
 
 from __future__ import annotations
 
 import json
+import pickle
 import sys
 import threading
 import time
@@ -29,32 +32,44 @@ from streamnative_serdes.testing import LocalRegistry
 RECORDS, ROWS = 4_000, 100_000
 CORES_THERE = 1.85  # a second core is free if two hashing threads do at least this many times the work of one
 NOISE = bytes(1 << 20)
-CEILING, OBJECTS, COLUMNS = "json.loads", 1.85, 1.9
+CEILING, WRITING, OBJECTS, COLUMNS = "json.loads", "json.dumps", 1.85, 1.9
 MARKER = "<!-- threads -->\n"
 Work = Callable[[], object]
+Begin = Callable[[], Work]  # called by the thread that works, before the clock starts
 
 
 class Job(NamedTuple):
     name: str
-    works: tuple[Work, Work]  # of the two threads
+    works: tuple[Begin, Begin]  # of the two threads
     messages: int  # of each
     goal: float | None
 
 
-def each(owner: Any, method: str, topic: str, items: list[Any]) -> Work:
-    """As a thread would do it that takes the method once: each look-up counts a reference of the shared object."""
+def each(owner: Any, method: str, topic: str, items: list[Any]) -> Begin:
+    """As a thread would do it that takes the method once: each look-up counts a reference of the shared object.
 
-    def work() -> None:
-        function = getattr(owner, method)
-        for item in items:
-            function(topic, item)
+    Its items are its own: counting references of another thread's objects costs several times as much.
+    """
 
-    return work
+    def begin() -> Work:
+        own = pickle.loads(pickle.dumps(items))
+
+        def work() -> None:
+            function = getattr(owner, method)
+            for item in own:
+                function(topic, item)
+
+        return work
+
+    return begin
 
 
 class Json:
     def loads(self, _topic: str, text: str) -> object:
         return json.loads(text)
+
+    def dumps(self, _topic: str, value: object) -> str:
+        return json.dumps(value)
 
 
 def jobs(conf: dict[str, str]) -> Iterator[Job]:
@@ -62,6 +77,8 @@ def jobs(conf: dict[str, str]) -> Iterator[Job]:
     records = [[source.a_record(FLAT) for _ in range(RECORDS)] for _ in range(2)]
     texts = [[json.dumps(record, default=str) for record in some] for some in records]
     yield Job(CEILING, two(Json(), "loads", ("", ""), texts), RECORDS, None)
+    values = [[json.loads(text) for text in some] for some in texts]
+    yield Job(WRITING, two(Json(), "dumps", ("", ""), values), RECORDS, None)
     serializer, deserializer = KafkaAvroSerializer(conf, FLAT), KafkaAvroDeserializer(conf)
     for title, topics in (("each its topic", ("one", "two")), ("one topic", ("one", "one"))):
         data = [[serializer.serialize(topic, one) for one in some] for topic, some in zip(topics, records, strict=True)]
@@ -72,7 +89,7 @@ def jobs(conf: dict[str, str]) -> Iterator[Job]:
     yield columns()
 
 
-def two(owner: Any, method: str, topics: tuple[str, str], items: list[list[Any]]) -> tuple[Work, Work]:
+def two(owner: Any, method: str, topics: tuple[str, str], items: list[list[Any]]) -> tuple[Begin, Begin]:
     return each(owner, method, topics[0], items[0]), each(owner, method, topics[1], items[1])
 
 
@@ -83,20 +100,19 @@ def columns() -> Job:
 
     source, codec, read = Source(2), Codec(FLAT), ColumnCodec(FLAT)
     data = pa.array([codec.encode(source.a_record(FLAT)) for _ in range(ROWS)])
-    return Job("columns, decode", (lambda: read.decode(data), lambda: read.decode(data)), ROWS, COLUMNS)
+    return Job("columns, decode", (lambda: lambda: read.decode(data),) * 2, ROWS, COLUMNS)
 
 
-def hashing() -> None:
-    for _ in range(10):
-        sha256(NOISE).digest()
+def hashing() -> Work:
+    return lambda: [sha256(NOISE).digest() for _ in range(10)]
 
 
-def seconds(works: tuple[Work, ...], loops: int) -> float:
+def seconds(works: tuple[Begin, ...], loops: int) -> float:
     """From the begin of the first to the end of the last."""
     ready, begun, ended = threading.Barrier(len(works)), [0.0] * len(works), [0.0] * len(works)
 
     def run(number: int) -> None:
-        work = works[number]
+        work = works[number]()
         ready.wait()
         begun[number] = time.perf_counter()
         for _ in range(loops):
@@ -111,7 +127,7 @@ def seconds(works: tuple[Work, ...], loops: int) -> float:
     return max(ended) - min(begun)
 
 
-def gain(works: tuple[Work, Work], loops: int) -> tuple[float, float]:
+def gain(works: tuple[Begin, Begin], loops: int) -> tuple[float, float]:
     """How many times the work of one thread two do, and the seconds of one."""
     alone = (seconds(works[:1], loops) + seconds(works[1:], loops)) / 2
     return 2 * alone / seconds(works, loops), alone
@@ -137,8 +153,23 @@ def measured(job: Job, rounds: int) -> tuple[float, float] | None:
     return median(ratio for ratio, _ in found), median(alone for _, alone in found) / loops / job.messages * 1e9
 
 
+def against_json(made: list[Job], rounds: int) -> dict[str, float]:
+    """Time per message of one thread, as a multiple of json.dumps's or json.loads's in the same round; medians."""
+    found: dict[str, list[float]] = {job.name: [] for job in made}
+    for _ in range(rounds):
+        once = {job.name: seconds(job.works[:1], 1) / job.messages for job in made}
+        for name, each_message in once.items():
+            found[name].append(each_message / once[WRITING if name.startswith("serialize") else CEILING])
+    return {name: median(ratios) for name, ratios in found.items()}
+
+
 def main() -> int:
-    given = options(__doc__, 11, "--write-docs", "--check").parse_args()
+    given = options(__doc__, 11, "--write-docs", "--check", "--one").parse_args()
+    if given.one:
+        with LocalRegistry() as registry:
+            ratios = against_json(list(jobs({"schema.registry.url": registry.url})), given.rounds)
+        print(table([["one thread", "times json"], *([name, f"{ratio:.3f}"] for name, ratio in ratios.items())]))
+        return 0
     if getattr(sys, "_is_gil_enabled", lambda: True)():
         raise SystemExit("this Python has a GIL, or a module has switched it on; try PYTHON_GIL=0")
     with LocalRegistry() as registry:
