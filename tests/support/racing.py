@@ -60,6 +60,8 @@ FAULTS: Final = (
 )
 AWAY: Final = (SchemaRegistryError, requests.RequestException)  # after faults
 NEW: Final = record("New", ("id", "long"))
+KEY: Final = record("Key", ("number", "long"))  # of bare keys, which no registry knows
+KINDS: Final = ((MessageField.KEY, "number"), (MessageField.VALUE, "id"))
 # Never freed: without the GIL, CPython 3.13 may miscount the users of a bytearray that threads share.
 _shared_bytes: Final[list[bytearray]] = []
 
@@ -114,8 +116,10 @@ class Tally:
 class Race:
     """One race; the arguments replace what it is about, to plant a race that it has to find."""
 
-    def __init__(self, registry: LocalRegistry, calm: LocalRegistry, serializer: type[KafkaAvroSerializer]) -> None:
-        """``registry`` has faults, and ``calm`` has none."""
+    def __init__(
+        self, registry: LocalRegistry, calm: LocalRegistry, confluent: str, serializer: type[KafkaAvroSerializer]
+    ) -> None:
+        """``registry`` has faults, and ``calm`` and that of Confluent, at its URL, have none."""
         retries = {
             "retries.wait.ms": 1,
             "retries.max.wait.ms": 10,
@@ -129,6 +133,10 @@ class Race:
         calm_conf = {"schema.registry.url": calm.url, "cache.latest.ttl.sec": 86_400}  # nor does the watch ask again
         self.new_serializer, self.new_deserializer = serializer(calm_conf, NEW), KafkaAvroDeserializer(calm_conf)
         self.hot = serializer(calm_conf, NEW), KafkaAvroDeserializer(calm_conf)
+        second = {**calm_conf, "confluent.schema.registry.url": confluent}
+        self.old = serializer({**second, "framing": "confluent"}, NEW)
+        both = {"key.schema": KEY, "framings": "snip42,confluent,headerless"}
+        self.both = serializer({**calm_conf, "key.schema": KEY}, NEW), KafkaAvroDeserializer({**second, **both})
         self._tickets = itertools.count()
         self._shared = datum(Random(0))
         raw, buffer = bytearray(b"aaaa"), bytearray()
@@ -143,10 +151,10 @@ class Race:
         self._jobs: tuple[Callable[[Tally], None], ...] = (
             *(self.rows, self.rows, self.rows, self.batch, self.bad_object, self.first_messages),
             *(self.evolve, self.recreate, self.recreated_row, self.fault, self.configure, self.close, self.pickle),
-            self.stats,
+            *(self.stats, self.keys_and_framings),
         )
         self._storm: tuple[Callable[[Tally], None], ...] = (
-            *(self.hits, self.rebind, self.rebind, self.rows),
+            *(self.hits, self.rebind, self.rebind, self.rows, self.keys_and_framings),
             *(self.change_object, self.changing_object, self.change_buffer, self.changing_buffer, self.close),
         )
 
@@ -268,7 +276,16 @@ class Race:
 
     def rebind(self, tally: Tally) -> None:
         """What is bound is made again, as after news about a topic, and freed while others work with it."""
-        tally.random.choice(self.hot).rebind()
+        tally.random.choice((*self.hot, *self.both, self.old)).rebind()
+
+    def keys_and_framings(self, tally: Tally) -> None:
+        """One serializer and one deserializer for keys and values of a topic, whose values have two framings."""
+        serializer, deserializer = self.both
+        for kind, name in KINDS * BURST:
+            context, value = SerializationContext("both", kind), {name: tally.random.getrandbits(40)}
+            found = deserializer(serializer(value, context), context)
+            assert found == value, (found, value)
+        assert deserializer(self.old(value, context), context) == value
 
     def batch(self, tally: Tally) -> None:
         import pyarrow as pa
@@ -361,7 +378,8 @@ class Race:
         serdes.configure({**self.conf, "max.depth": tally.random.randrange(100, 200)})
 
     def close(self, tally: Tally) -> None:
-        tally.random.choice((self.serializer, self.deserializer, self.new_serializer, self.new_deserializer)).close()
+        shared = (self.serializer, self.deserializer, self.new_serializer, self.new_deserializer, *self.both, self.old)
+        tally.random.choice(shared).close()
 
     def pickle(self, tally: Tally) -> None:
         value, topic = datum(tally.random), f"topic-{tally.random.randrange(TOPICS)}"
