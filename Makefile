@@ -146,6 +146,20 @@ race: $(BUILT) ## let 16 threads do everything at once with one serializer and o
 race-free-threaded: ## the same without a GIL, and with a race in compiled code; see test-free-threaded
 	RACE_SECONDS=$(RACE_SECONDS) $(MAKE) --no-print-directory test-free-threaded FREE_TESTS="-s tests/race"
 
+# TSAN_PYTHON was built with --disable-gil --with-thread-sanitizer; it uses the packages of the ordinary free-threaded
+# Python of the same version, which test-free-threaded installs. Addresses must not be random (setarch -R).
+TSAN := build/tsan
+TSAN_PYTHON ?= python3.14t-tsan
+race-tsan: ## the race under ThreadSanitizer, after test-free-threaded; TSAN_PYTHON=python built with it, RACE_SECONDS
+	mkdir -p $(TSAN)
+	tar --exclude='*.so' -cf - setup.py pyproject.toml README.md LICENSE ext streamnative_serdes | tar -xf - -C $(TSAN)
+	cd $(TSAN) && STREAMNATIVE_SERDES_TSAN=1 $(abspath $(FREE))/venv/bin/python setup.py --quiet build_ext --inplace
+	PYTHONPATH=$(abspath $(TSAN)):$$($(FREE)/venv/bin/python -c 'import site; print(site.getsitepackages()[0])') \
+		PYTHON_GIL=0 OPENBLAS_NUM_THREADS=1 RACE_SECONDS=$(RACE_SECONDS) \
+		TSAN_OPTIONS="suppressions=$(abspath tests/race/tsan.supp) history_size=5 report_signal_unsafe=0" \
+		setarch -R $(TSAN_PYTHON) -m pytest -p no:cacheprovider -s tests/race/test_race.py tests/race/test_shared_structures.py \
+		-k "not found" $(PYTEST_ARGS)
+
 check: lint types imports test ## run all checks: lint, types, import rules, tests
 
 lint: $(BUILT) ## run ruff, cython-lint, the linters in tools/, and actionlint if it is installed

@@ -3,6 +3,7 @@
 Environment switches, each "1" or unset:
     STREAMNATIVE_SERDES_DEBUG   no optimisation, debug symbols, assertions and bounds checks of Cython and C
     STREAMNATIVE_SERDES_ASAN    AddressSanitizer and UndefinedBehaviorSanitizer (`make asan` builds such a copy)
+    STREAMNATIVE_SERDES_TSAN    ThreadSanitizer (`make race-tsan` builds such a copy)
     STREAMNATIVE_SERDES_TRACE   line tracing, so that coverage sees .pyx files
 """
 
@@ -23,15 +24,16 @@ def switch(name: str) -> bool:
     return os.environ.get(f"STREAMNATIVE_SERDES_{name}") == "1"
 
 
-DEBUG, ASAN, TRACE = switch("DEBUG"), switch("ASAN"), switch("TRACE")
+DEBUG, ASAN, TSAN, TRACE = switch("DEBUG"), switch("ASAN"), switch("TSAN"), switch("TRACE")
+SANITIZERS = "address,undefined" if ASAN else "thread" if TSAN else ""
 
 
 def unix_flags() -> tuple[list[str], list[str]]:
     """Flags of compiler and linker for gcc and clang, on Linux and macOS."""
-    compiler = ["-O0", "-g"] if DEBUG else ["-O1", "-g"] if ASAN else ["-O3", "-g0"]
-    linker = ["-Wl,--strip-all"] if sys.platform == "linux" and not (DEBUG or ASAN) else []
-    if ASAN:
-        sanitize = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
+    compiler = ["-O0", "-g"] if DEBUG else ["-O1", "-g"] if SANITIZERS else ["-O3", "-g0"]
+    linker = ["-Wl,--strip-all"] if sys.platform == "linux" and not (DEBUG or SANITIZERS) else []
+    if SANITIZERS:
+        sanitize = [f"-fsanitize={SANITIZERS}", "-fno-sanitize-recover=undefined"]
         compiler += [*sanitize, "-fno-omit-frame-pointer"]
         linker += sanitize
     # What is called from one place only is mostly the making of an error. Inlined, it doubles the stack that each level
@@ -41,8 +43,8 @@ def unix_flags() -> tuple[list[str], list[str]]:
 
 def windows_flags() -> tuple[list[str], list[str]]:
     """Flags of compiler and linker for MSVC; setuptools itself gives /O2 and no debug symbols."""
-    if ASAN:
-        raise SystemExit("STREAMNATIVE_SERDES_ASAN: sanitizers are set up for gcc and clang only")
+    if SANITIZERS:
+        raise SystemExit("STREAMNATIVE_SERDES_ASAN and _TSAN: sanitizers are set up for gcc and clang only")
     return (["/Od", "/Z7"], ["/DEBUG"]) if DEBUG else (["/O2"], [])
 
 
@@ -70,7 +72,7 @@ if TRACE:
     # From Python 3.13 on Cython would use sys.monitoring, which coverage cannot yet read for .pyx files.
     macros = [("CYTHON_TRACE_NOGIL", "1"), ("CYTHON_USE_SYS_MONITORING", "0")]
 
-variant = "-".join(name for name, on in [("debug", DEBUG), ("asan", ASAN), ("trace", TRACE)] if on) or "release"
+variant = "-".join(name for name, on in [("debug", DEBUG), ("asan", ASAN), ("tsan", TSAN), ("trace", TRACE)] if on) or "release"
 settings_file = remember(compile_args, FLAGS_OF, link_args, macros, directives)
 extensions = [
     Extension(
