@@ -42,8 +42,8 @@ class LruMap(Generic[_T]):
     def change(self, key: Hashable, step: Callable[[_T | None], _S], used: bool = False) -> _S:
         """Replace an entry by ``step(entry)``, or by ``step(None)`` if there is no entry; ``used`` counts as its use.
 
-        ``step`` runs without a lock, and again if the entry was changed meanwhile. Nothing changes if it returns None, or
-        the entry that it was given.
+        ``step`` runs without a lock, and again if the entry was changed meanwhile. Nothing changes if it returns None,
+        or the entry that it was given.
         """
 
     def drop(self, key: Hashable) -> None: ...

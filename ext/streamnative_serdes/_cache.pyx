@@ -119,8 +119,8 @@ cdef class LruMap:
     def change(self, key, step, bint used=False):
         """Replace an entry by ``step(entry)``, or by ``step(None)`` if there is no entry; ``used`` counts as its use.
 
-        ``step`` runs without a lock, and again if the entry was changed meanwhile. Nothing changes if it returns None, or
-        the entry that it was given.
+        ``step`` runs without a lock, and again if the entry was changed meanwhile. Nothing changes if it returns None,
+        or the entry that it was given.
         """
         cdef list evicted = []
         while True:
