@@ -134,6 +134,9 @@ cdef extern from "codec/objects.h":
     Py_ssize_t sns_item_offset(Py_ssize_t) noexcept
     bint sns_is_plain(PyTypeObject*) noexcept
     object sns_new_object(PyTypeObject*)
+    int sns_set_dict(object, object) except -1
+    object sns_own_dict(object)
+    bint sns_has_none(object) noexcept
     object sns_new_tuple(PyTypeObject*, Py_ssize_t)
     PyObject* sns_at(object, Py_ssize_t) noexcept
     ctypedef PyObject* (*sns_get)(PyObject*, PyObject*) noexcept

@@ -150,6 +150,13 @@ DESERIALIZER_OPTIONS = (
         "`pulsar.schema.Record`. Its schema is the reader's schema, unless the deserializer is given another one. By "
         "default, records are returned as dicts.",
     ),
+    Option(
+        "value.validate",
+        False,
+        checks.flag,
+        "Let pydantic validate each record of `value.type`, also where the schema proves that its values are valid: "
+        "[typed.md](typed.md#how-objects-are-created).",
+    ),
     _ALLOW_NULL,
     _ENGINE,
 )
@@ -166,6 +173,7 @@ _NOT_READING = {option.key for option in CONFLUENT_OPTIONS} | {
     "schema.resolution",
     "use.latest.version",
     "value.type",
+    "value.validate",
 }
 _NOT_WRITING = {option.key for option in CONFLUENT_OPTIONS} | {"avro.engine", "framing", "key.schema"}
 

@@ -61,7 +61,8 @@ class PairReading:
             return None
         cls = typed.schema if isinstance(typed.schema, type) else None
         allow_null, limits = self._conf["allow.null"], schema_limits(self._conf)
-        reading = reading_of(typed.schema, objects or cls, allow_null=allow_null, limits=limits)
+        validate = self._conf["value.validate"]
+        reading = reading_of(typed.schema, objects or cls, allow_null=allow_null, limits=limits, validate=validate)
         if reading is not None and reading.target.shapes:  # what the engine cannot make is refused now
             self._engine.half(Codec(reading.target.schema, shapes=reading.target.shapes))
         return reading

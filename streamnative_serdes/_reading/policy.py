@@ -497,7 +497,10 @@ def _no_reader(_topic: Topic, _version: int | None) -> tuple[None, float]:
 
 
 def _reading(conf: Mapping[str, Any], schema: object) -> Reading | None:
-    reading = reading_of(schema, conf["value.type"], allow_null=conf["allow.null"], limits=schema_limits(conf))
+    allow_null, validate = conf["allow.null"], conf["value.validate"]
+    reading = reading_of(
+        schema, conf["value.type"], allow_null=allow_null, limits=schema_limits(conf), validate=validate
+    )
     if reading is not None:  # what cannot be compiled is refused now
         codec = Codec(reading.target.schema, shapes=reading.target.shapes, **config.codec_arguments(conf))
         engine_of(conf).half(codec)

@@ -22,16 +22,20 @@ class RecordShape:
               or validator.
             - ``"dict"``: as ``"slots"``, but values are stored in ``__dict__``.
             - ``"tuple"``: a named tuple that does not override ``__new__``, its items in the order of ``cls._fields``.
+            - ``"model"``: a pydantic model without code of its own, whose values are valid by their types: its
+              ``__dict__`` is set. ``attributes`` are in the order of the class, and have each field.
             - ``"call"``: ``cls(**{attribute: value})``, for all other classes.
         defaults: attributes that the schema lacks -> function that returns their value.
+        required: attributes of a model that are not valid if they are None; with None in one of them it is called.
 
     Shapes compare by identity, so they and tuples of them can be dict keys.
     """
 
     cls: type
     attributes: Mapping[str, str]
-    build: Literal["slots", "tuple", "dict", "call"]
+    build: Literal["slots", "tuple", "dict", "model", "call"]
     defaults: Mapping[str, Callable[[], object]]
+    required: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -36,6 +36,78 @@ def of_attrs(cls: Any) -> Build:
     return _stored(cls, [field.name for field in fields]) if stores else "call"
 
 
+def of_pydantic(cls: Any) -> Build:
+    """Bypass validation if it changes and refuses no value of the fields' types, and nothing runs after it."""
+    core: Any = cls.__pydantic_core_schema__
+    known = core.get("definitions", ())
+    core = core.get("schema") if core["type"] == "definitions" else core
+    if core["type"] == "definition-ref":
+        core = next((one for one in known if one.get("ref") == core["schema_ref"]), core)
+    stores = (
+        core["type"] == "model"
+        and not core.keys() & {"custom_init", "post_init", "root_model"} - _unset(core)
+        and core["schema"]["type"] == "model-fields"
+        and all(_keeps(field["schema"], known) for field in core["schema"]["fields"].values())
+        and cls.model_config.keys() <= _HARMLESS_SETTINGS
+        and cls.model_config.get("extra") != "allow"
+        and not cls.__private_attributes__
+        and _is_plain(cls)
+    )
+    return "model" if stores else "call"
+
+
+def keeps_dict(cls: Any, names: Iterable[str]) -> bool:
+    """Whether objects are pydantic models that keep these attributes in ``__dict__``, where they can be read."""
+    return (
+        hasattr(cls, "__pydantic_fields_set__")
+        and cls.__getattribute__ is object.__getattribute__
+        and all(_place(cls, name) == "dict" for name in names)
+    )
+
+
+# Settings of a pydantic model that change no value, and refuse none of the right type.
+_HARMLESS_SETTINGS = frozenset(
+    {"alias_generator", "arbitrary_types_allowed", "defer_build", "extra", "from_attributes", "frozen", "json_encoders"}
+    | {"hide_input_in_errors", "json_schema_extra", "loc_by_alias", "populate_by_name", "protected_namespaces"}
+    | {"serialize_by_alias", "strict", "title", "use_attribute_docstrings", "validate_assignment", "validate_by_alias"}
+    | {"validate_by_name"}
+)
+# Types of pydantic's core schema, and their keys, of which the same holds; ``_HARMLESS_KEYS`` may stand in all of them.
+_HARMLESS_KEYS = frozenset({"type", "ref", "metadata", "serialization", "strict"})
+_KEPT: dict[str, frozenset[str]] = {
+    **dict.fromkeys(("any", "bool", "bytes", "date", "float", "int", "none", "str", "uuid"), frozenset()),
+    "datetime": frozenset({"microseconds_precision"}),
+    "time": frozenset({"microseconds_precision"}),
+    "decimal": frozenset({"allow_inf_nan"}),  # Avro's decimals are finite
+    "enum": frozenset({"cls", "members", "sub_type", "missing"}),
+    "list": frozenset({"items_schema"}),
+    "dict": frozenset({"keys_schema", "values_schema"}),
+    "nullable": frozenset({"schema"}),
+    "default": frozenset({"schema", "default", "default_factory", "default_factory_takes_data", "copy_default"}),
+    "union": frozenset({"choices"}),
+}
+_MODELS = frozenset({"model", "dataclass"})  # created by shapes of their own
+
+
+def _unset(core: Any) -> set[str]:
+    return {key for key, value in core.items() if value is None or value is False}
+
+
+def _keeps(core: Any, known: Iterable[Any]) -> bool:
+    """Whether validation by this core schema returns values of its type as they are."""
+    kind = core["type"]
+    if kind == "definition-ref":
+        return any(one.get("ref") == core["schema_ref"] and one["type"] in _MODELS for one in known)
+    if kind in _MODELS:
+        return True
+    allowed = _KEPT.get(kind)
+    if allowed is None or not core.keys() - _unset(core) <= allowed | _HARMLESS_KEYS:
+        return False
+    choices = [one[0] if isinstance(one, tuple) else one for one in core.get("choices", ())]
+    inner = [core[key] for key in ("schema", "items_schema", "keys_schema", "values_schema") if key in core]
+    return all(_keeps(one, known) for one in (*inner, *choices))
+
+
 def of_named_tuple(cls: Any) -> Build:
     base = named_tuple(cls)
     plain = base is not None and cls.__new__ is base.__new__ and cls.__init__ is object.__init__

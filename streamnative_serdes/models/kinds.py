@@ -130,7 +130,7 @@ def _pydantic(cls: Any) -> Model:
     except (NameError, pydantic.errors.PydanticUserError) as error:
         raise SchemaError(f"the types of {cls.__name__} cannot be resolved: {error}", path=cls.__name__) from error
     attributes = tuple(_of_pydantic(cls, name, info) for name, info in cls.model_fields.items())
-    return Model(cls, words_of(cls), attributes, "call")
+    return Model(cls, words_of(cls), attributes, building.of_pydantic(cls))
 
 
 def _of_pydantic(cls: Any, name: str, info: Any) -> Attribute:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import decimal
+import enum
 import functools
 import inspect
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from streamnative_serdes._schema import (
@@ -28,8 +30,9 @@ from streamnative_serdes._schema import (
 )
 from streamnative_serdes.errors import SchemaError
 
+from . import building
 from .kinds import is_model, model_of
-from .model import Attribute, Model, words_of
+from .model import Attribute, Build, Model, words_of
 from .type_hints import NoneType, TypeHint, members, peel
 
 _READ_AS: dict[str, type] = {
@@ -42,12 +45,28 @@ _READ_AS: dict[str, type] = {
 }  # fmt: skip
 
 
-def shapes_to_read(cls: type, schema: Schema) -> dict[str, Shape]:
+class _Held(enum.IntEnum):
+    """What becomes of a decoded value."""
+
+    CONVERTED = 0  # the class may convert it
+    STORED = 1
+    VALID = 2  # stored, although the class would validate it: it has to be of exactly the right type
+
+
+def shapes_to_read(cls: type, schema: Schema, *, validate: bool = False) -> dict[str, Shape]:
     """Return the shapes to read ``schema`` as objects of ``cls`` and of the classes in its fields.
+
+    Args:
+        cls: the class of records, or of those in a union.
+        schema: the reader's schema.
+        validate: let pydantic validate values whose types prove that they are valid, too.
 
     Raises:
         SchemaError: data of the schema cannot be read as objects of ``cls``; ``path`` names the attribute.
     """
+    if not validate:
+        with contextlib.suppress(SchemaError):  # of values that pydantic has to convert; or of all, and then again
+            return _Matcher(reading=True, unvalidated=True).matched(cls, schema)
     return _Matcher(reading=True).matched(cls, schema)
 
 
@@ -64,33 +83,35 @@ def shapes_to_write(cls: type, schema: Schema) -> dict[str, Shape]:
 class _Matcher:
     """One parallel pass over a class and a schema; ``found`` are the shapes by full name."""
 
-    def __init__(self, *, reading: bool) -> None:
-        self.reading = reading
+    def __init__(self, *, reading: bool, unvalidated: bool = False) -> None:
+        self.reading, self.unvalidated = reading, unvalidated
         self.found: dict[str, Shape] = {}
 
     def matched(self, cls: type, schema: Schema) -> dict[str, Shape]:
         hint = TypeHint(cls)
         if self.reading and not isinstance(schema.root, Record | Union):
             raise SchemaError(f"{cls.__name__} needs a record, but the schema is of type {schema.root.kind}")
-        self.match([hint], schema.root, cls.__name__, strict=True)
+        self.match([hint], schema.root, cls.__name__, _Held.STORED)
         return self.found
 
-    def match(self, hints: list[TypeHint], node: AvroType, path: str, *, strict: bool) -> None:
-        """Match the members of a union, ``hints``, to ``node``. ``strict``: values are stored without conversion."""
+    def match(self, hints: list[TypeHint], node: AvroType, path: str, held: _Held) -> None:
+        """Match the members of a union, ``hints``, to ``node``."""
         branches = [
             branch for branch in (node.branches if isinstance(node, Union) else (node,)) if branch.kind != "null"
         ]
-        if any(hint.avro_type is not None or hint.bare in (Any, object) for hint in hints):
+        if any(hint.bare in (Any, object) for hint in hints):
+            return
+        if held < _Held.VALID and any(hint.avro_type is not None for hint in hints):
             return
         for branch in branches:
             if isinstance(branch, Record):
                 self._record(hints, branch, path, alone=_alone(branches, Record))
             elif isinstance(branch, Enum):
-                self._enum(hints, branch, path, alone=_alone(branches, Enum), strict=strict)
+                self._enum(hints, branch, path, held, alone=_alone(branches, Enum))
             elif isinstance(branch, Array | Map):
-                self._container(hints, branch, path, strict=strict)
-            elif strict and not isinstance(branch, Union):
-                self._leaf(hints, branch, path)
+                self._container(hints, branch, path, held)
+            elif held and not isinstance(branch, Union):
+                self._leaf(hints, branch, path, held)
 
     # Named types
 
@@ -119,17 +140,38 @@ class _Matcher:
 
     def _attributes(self, model: Model, node: Record, path: str) -> None:
         taken = _taken(model, [field.name for field in node.fields])
+        build = self._build(model, taken)
         if self.reading:
             self._expect_all(model, node, taken, path)
-        called = self.reading and model.build == "call"
+            if build == "call":
+                self._expect_call(model.cls, taken, path)
+        called = self.reading and build == "call"
         names = {field: (one.keyword or one.name) if called else one.name for field, one in taken.items()}
+        if build == "model":
+            order = [one.name for one in model.attributes]
+            names = dict(sorted(names.items(), key=lambda item: order.index(item[1])))
         missing = () if called else (one for one in model.attributes if one not in taken.values())
-        self.found[node.name] = RecordShape(model.cls, names, model.build, {one.name: one.maker() for one in missing})
+        defaults = {one.name: one.maker() for one in missing}
+        required = frozenset(one.name for one in taken.values() if not _accepts_none(members(peel(one.hint))))
+        self.found[node.name] = RecordShape(model.cls, names, build, defaults, required)
+        stored = _Held.VALID if build == "model" else _Held.STORED
+        held = stored if self.reading and build != "call" else _Held.CONVERTED
         for field in node.fields:
             if field.name in taken:
                 hints = list(members(peel(taken[field.name].hint)))
-                strict = self.reading and model.build != "call"
-                self.match(hints, field.type, f"{path}.{taken[field.name].name}", strict=strict)
+                self.match(hints, field.type, f"{path}.{taken[field.name].name}", held)
+
+    def _build(self, model: Model, taken: Mapping[str, Attribute]) -> Build:
+        """How objects are created: a model is called if it has to validate, to find defaults or to look for aliases.
+
+        It is written from its ``__dict__`` in any case.
+        """
+        if not self.reading and building.keeps_dict(model.cls, [one.name for one in taken.values()]):
+            return "model"
+        if model.build != "model":
+            return model.build
+        whole = len(taken) == len(model.attributes) and all(one.keyword == one.name for one in taken.values())
+        return "model" if self.unvalidated and whole else "call"
 
     def _expect_all(self, model: Model, node: Record, taken: Mapping[str, Attribute], path: str) -> None:
         """Check that every field has an attribute, and every attribute without a default has a field."""
@@ -139,8 +181,6 @@ class _Matcher:
         for one in model.attributes:
             if one not in taken.values() and not one.is_optional:
                 self._refuse("the attribute has no default, and the schema has no such field", f"{path}.{one.name}")
-        if model.build == "call":
-            self._expect_call(model.cls, taken, path)
 
     def _expect_call(self, cls: type, taken: Mapping[str, Attribute], path: str) -> None:
         """Check that the constructor accepts these attributes and requires no others."""
@@ -161,11 +201,11 @@ class _Matcher:
         except TypeError as error:
             self._refuse(f"the constructor of {cls.__name__} does not accept the schema's fields: {error}", path)
 
-    def _enum(self, hints: list[TypeHint], node: Enum, path: str, *, alone: bool, strict: bool) -> None:
+    def _enum(self, hints: list[TypeHint], node: Enum, path: str, held: _Held, *, alone: bool) -> None:
         cls = _chosen([hint.bare for hint in hints if hint.is_enum], node, alone=alone)
         if cls is None:
-            if strict:
-                self._leaf(hints, Primitive("string"), path)
+            if held:
+                self._leaf(hints, Primitive("string"), path, held)
             return
         members_of = {one.value: one for one in cls if isinstance(one.value, str)} | dict(cls.__members__)
         lacking = [symbol for symbol in node.symbols if symbol not in members_of]
@@ -178,27 +218,28 @@ class _Matcher:
 
     # Other types
 
-    def _container(self, hints: list[TypeHint], node: Array | Map, path: str, *, strict: bool) -> None:
+    def _container(self, hints: list[TypeHint], node: Array | Map, path: str, held: _Held) -> None:
         is_array = isinstance(node, Array)
         like = [hint for hint in hints if (hint.item if is_array else hint.value) is not None]
         if not like:
-            if strict and not any(hint.bare is (list if is_array else dict) for hint in hints):
+            if held and not any(hint.bare is (list if is_array else dict) for hint in hints):
                 self._refuse(f"expected {_shown(hints)}, the schema has {_an(node.kind)}", path)
             return
-        if strict and all(hint.is_tuple for hint in like):
+        if held and all(hint.is_tuple for hint in like):
             self._refuse(
                 f"expected {_shown(hints)}, but the schema's array is read as a list",
                 path,
                 "use list[T], or a class that converts it, as pydantic's models do",
             )
-        inner = like[0].item if isinstance(node, Array) else like[0].value
-        self.match(
-            list(members(peel(inner))), node.items if isinstance(node, Array) else node.values, path, strict=strict
-        )
+        inner = list(members(peel(like[0].item if isinstance(node, Array) else like[0].value)))
+        items = node.items if isinstance(node, Array) else node.values
+        if held is _Held.VALID and _allows_null(items) and not _accepts_none(inner):
+            self._refuse(f"expected {_shown(inner)}, but the schema allows null", path)
+        self.match(inner, items, path, held)
 
-    def _leaf(self, hints: list[TypeHint], node: Primitive | Fixed, path: str) -> None:
+    def _leaf(self, hints: list[TypeHint], node: Primitive | Fixed, path: str, held: _Held) -> None:
         found = _python(node)
-        if not any(_takes(hint, found) for hint in hints):
+        if not any(hint.bare is found if held is _Held.VALID else _takes(hint, found) for hint in hints):
             self._refuse(f"expected {_shown(hints)}, but the schema's {node.kind} is read as {found.__name__}", path)
 
     def _refuse(self, message: str, path: str, hint: str | None = None) -> None:
@@ -218,6 +259,14 @@ def _taken(model: Model, names: list[str]) -> dict[str, Attribute]:
             if found is not None:
                 taken[found] = one
     return {name: taken[name] for name in names if name in taken}
+
+
+def _allows_null(node: AvroType) -> bool:
+    return isinstance(node, Union) and any(branch.kind == "null" for branch in node.branches)
+
+
+def _accepts_none(hints: Iterable[TypeHint]) -> bool:
+    return any(hint.bare in (NoneType, Any, object) for hint in hints)
 
 
 def _alone(branches: list[AvroType], kind: type) -> bool:

@@ -12,7 +12,7 @@ from streamnative_serdes.errors import SchemaError
 
 from .type_hints import ATTRIBUTE, AvroClass, AvroField, members, peel
 
-Build = Literal["slots", "tuple", "dict", "call"]
+Build = Literal["slots", "tuple", "dict", "model", "call"]
 
 
 @dataclass(frozen=True, slots=True)

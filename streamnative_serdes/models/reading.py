@@ -48,7 +48,9 @@ class Reading:
         return self.target
 
 
-def reading_of(schema: object, cls: type | None, *, allow_null: bool, limits: Limits) -> Reading | None:
+def reading_of(
+    schema: object, cls: type | None, *, allow_null: bool, limits: Limits, validate: bool = False
+) -> Reading | None:
     """Return the reader's schemas of a deserializer.
 
     Args:
@@ -56,6 +58,7 @@ def reading_of(schema: object, cls: type | None, *, allow_null: bool, limits: Li
         cls: the class of the returned objects; None for dicts.
         allow_null: see :func:`schema_of`.
         limits: how large a schema may be.
+        validate: see :func:`shapes_to_read`.
 
     Returns:
         None if each message is read with its writer's schema only.
@@ -72,23 +75,26 @@ def reading_of(schema: object, cls: type | None, *, allow_null: bool, limits: Li
     if isinstance(schema, type) and cls is not None and cls is not schema:
         raise ConfigError(f"value.type is {cls.__name__}, but the reader's schema is {schema.__name__}")
     if isinstance(schema, Registered):
-        return Reading(_target(parse(schema.text, strict=False, limits=limits), cls))
-    return _reading(schema if schema is None or isinstance(schema, type) else load(schema), cls, allow_null, limits)
+        return Reading(_target(parse(schema.text, strict=False, limits=limits), cls, validate))
+    given = schema if schema is None or isinstance(schema, type) else load(schema)
+    return _reading(given, cls, allow_null, limits, validate)
 
 
 @functools.lru_cache(maxsize=64)  # codecs are cached by shapes, so deserializers of one class share them
-def _reading(schema: type | str | None, cls: type | None, allow_null: bool, limits: Limits) -> Reading | None:
+def _reading(
+    schema: type | str | None, cls: type | None, allow_null: bool, limits: Limits, validate: bool
+) -> Reading | None:
     own = schema if isinstance(schema, type) else cls if schema is None else None
     if own is None:
-        return None if schema is None else Reading(_target(parse_given(schema, limits=limits), cls))
+        return None if schema is None else Reading(_target(parse_given(schema, limits=limits), cls, validate))
     exact = parse(schema_of(own, allow_null=allow_null), limits=limits)
     any_writer = parse(reading_schema_of(own, allow_null=allow_null), limits=limits)
-    target = _target(any_writer, cls)
-    return Reading(target, _target(exact, cls) if _same_fields(exact, any_writer) else None)
+    target = _target(any_writer, cls, validate)
+    return Reading(target, _target(exact, cls, validate) if _same_fields(exact, any_writer) else None)
 
 
-def _target(schema: Schema, cls: type | None) -> Target:
-    return Target(schema, {} if cls is None else shapes_to_read(cls, schema))
+def _target(schema: Schema, cls: type | None, validate: bool) -> Target:
+    return Target(schema, {} if cls is None else shapes_to_read(cls, schema, validate=validate))
 
 
 def _same_fields(one: Schema, other: Schema) -> bool:

@@ -36,6 +36,22 @@ static inline PyObject *sns_new_object(PyTypeObject *type) {
     return made;
 }
 
+/* Sets __dict__. Steals nothing. */
+static inline int sns_set_dict(PyObject *object, PyObject *values) {
+    return PyObject_GenericSetDict(object, values, NULL);
+}
+
+/* __dict__ of an object that has one; a new reference. */
+static inline PyObject *sns_own_dict(PyObject *object) { return PyObject_GenericGetDict(object, NULL); }
+
+/* Whether a value of a dict that only this thread has is None. */
+static inline int sns_has_none(PyObject *dict) {
+    PyObject *value;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(dict, &at, NULL, &value)) if (value == Py_None) return 1;
+    return 0;
+}
+
 /* A new tuple of a subclass, filled with None: it is valid from the start, since gc makes it visible to other code. */
 static inline PyObject *sns_new_tuple(PyTypeObject *type, Py_ssize_t n) {
     Py_ssize_t i;

@@ -22,7 +22,10 @@ cdef class ResolvedRecord(FieldsNode):
         self.maker = maker
         self.segments = [str(field.name) for field in writer.fields]
         self.only_written = writer is reader
-        self.template = {self.key(str(field.name)): None for field in reader.fields}
+        names = [str(field.name) for field in reader.fields]
+        if maker is not None and maker.how == AS_MODEL:
+            names = [name for name in maker.attributes if name in names]    # pydantic prints them in this order
+        self.template = {self.key(name): None for name in names}
         self.constant, self.fresh = [], []
         self.rest = maker is not None and bool(maker.lacking)
         return 0
@@ -213,7 +216,7 @@ cdef object read_resolved_record(ResolvedRecord node, Reader* r):
     cdef Step* step
     cdef object record
     cdef PyObject* maker = <PyObject*>node.maker
-    if node.maker is not None and node.maker.how != BY_CALL:
+    if node.maker is not None and node.maker.how > AS_MODEL:
         return read_object(node, <Maker>maker, r)
     step = open_record(node, r)
     record = node.copied()
@@ -229,7 +232,8 @@ cdef object read_resolved_record(ResolvedRecord node, Reader* r):
             PyDict_SetItem(record, name, (<DefaultValue>default).read())
     if node.maker is not None:
         step.index = -1         # the class rejects the record as a whole, not its last field
-        record = called(node.maker.cls, node.maker.cls, record)
+        record = (called(node.maker.cls, node.maker.cls, record) if node.maker.how == BY_CALL
+                  else node.maker.model(<dict>record))
     r.depth -= 1
     return record
 

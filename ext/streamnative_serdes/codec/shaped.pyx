@@ -5,11 +5,12 @@
 
 cdef enum How:
     BY_CALL
+    AS_MODEL                    # a pydantic model: the record's dict becomes its __dict__, and is written from there
     BY_NAME                     # in __dict__
     IN_SLOTS                    # this and the following: at fixed offsets
     IN_TUPLE
 
-HOWS = {"call": BY_CALL, "dict": BY_NAME, "slots": IN_SLOTS, "tuple": IN_TUPLE}
+HOWS = {"call": BY_CALL, "model": AS_MODEL, "dict": BY_NAME, "slots": IN_SLOTS, "tuple": IN_TUPLE}
 
 cdef extern from *:
     """
@@ -32,6 +33,8 @@ cdef class Maker:
     cdef Py_ssize_t width           # IN_TUPLE: number of items
     cdef object attributes          # field name -> attribute name
     cdef list lacking               # attributes without a field: (attribute, place, function that returns its default)
+    cdef frozenset given, required  # AS_MODEL: names of all attributes, and of those that are never None
+    cdef Py_ssize_t[3] states       # AS_MODEL: offsets of what pydantic keeps beside __dict__
 
     cdef Py_ssize_t place_of(self, str attribute) except -2:
         """Return the offset of the attribute's value in an instance; -1 if it has no fixed offset."""
@@ -49,6 +52,22 @@ cdef class Maker:
         if self.how == IN_TUPLE:
             return sns_new_tuple(<PyTypeObject*>self.cls, self.width)
         return sns_new_object(<PyTypeObject*>self.cls)
+
+    cdef object model(self, dict values):
+        """Create a pydantic model without extra and private attributes; its values are valid unless one is None."""
+        cdef object made, given_fields
+        if unlikely(sns_has_none(values)):
+            for name in self.required:
+                if values[name] is None:
+                    return called(self.cls, self.cls, values)   # which says what it expects
+        made, given_fields = sns_new_object(<PyTypeObject*>self.cls), set(self.given)
+        sns_set_dict(made, values)
+        Py_INCREF(given_fields)
+        sns_give_at(made, self.states[0], <PyObject*>given_fields)
+        for i in range(1, 3):
+            Py_INCREF(None)
+            sns_give_at(made, self.states[i], <PyObject*>None)
+        return made
 
     cdef inline int put(self, object made, PyObject* attribute, Py_ssize_t place, PyObject* value) except -1:
         """Store a value. Steals the reference to it."""
@@ -85,8 +104,20 @@ cdef Maker maker_of(object schema, object shapes):
         maker.width = len(maker.items)
     elif how != BY_CALL and not sns_is_plain(<PyTypeObject*>shape.cls):
         raise SchemaError(f"{shape.cls.__name__} defines its own __new__, so its shape needs build='call'")
+    if how == AS_MODEL:
+        begin_model(maker, shape)
     maker.lacking = [(attribute, maker.place_of(attribute), function) for attribute, function in lacked(shape)]
     return maker
+
+
+cdef int begin_model(Maker maker, object shape) except -1:
+    cdef int i
+    maker.given, maker.required = frozenset(maker.attributes.values()), frozenset(shape.required)
+    for i, name in enumerate(("__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")):
+        maker.states[i] = sns_slot_offset(<PyTypeObject*>maker.cls, found_in(maker.cls, name))
+        if maker.states[i] < 0:
+            raise SchemaError(f"{maker.cls.__name__} is no pydantic model of a version that is known: it has no {name}")
+    return 0
 
 
 cdef list lacked(object shape):
@@ -176,6 +207,7 @@ cdef int write_object(RecordNode node, Maker maker, Writer* w, object value) exc
     cdef PyObject* hit
     cdef bint placed = maker.how >= IN_SLOTS and type(value) is maker.cls
     cdef sns_get get = sns_getter(value)
+    cdef object values = sns_own_dict(value) if maker.how == AS_MODEL and type(value) is maker.cls else None
     cdef Step* step
     if maker.how == IN_TUPLE and not (isinstance(value, tuple) and PyTuple_GET_SIZE(value) == maker.width):
         expected(f"a {maker.cls.__name__} of {maker.width} items", value)
@@ -184,19 +216,23 @@ cdef int write_object(RecordNode node, Maker maker, Writer* w, object value) exc
     step = enter_write(w, node)
     for i in range(node.count):
         step.index = i
+        hit = NULL
         if placed:
-            hit = sns_at(value, field.place) if field.place >= 0 else NULL
-        elif field.attribute is NULL:
-            hit = NULL
-        else:
-            hit = get(<PyObject*>value, field.attribute)
+            if field.place >= 0:
+                hit = sns_at(value, field.place)
+        elif field.attribute is not NULL:
+            if values is not None:
+                hit = sns_item(values, <object>field.attribute)
+            if hit is NULL:
+                hit = get(<PyObject*>value, field.attribute)
             if unlikely(hit is NULL):
                 hit = why_no_attribute(value, <object>field.attribute)
         if unlikely(hit is NULL):
             write_missing(node, w, i)
         else:
             one = given(hit)
-            write_value(field.node, w, one)
+            if not write_quickly(field.node, w, hit):
+                write_value(field.node, w, one)
         field += 1
     w.depth -= 1
     return 0
