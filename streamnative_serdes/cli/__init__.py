@@ -24,6 +24,8 @@ _COMMANDS: Final = {
     "produce": "messages",
     "registry": "servers",
     "schemas": "schemas",
+    "tail": "messages",
+    "topics": "schemas",
 }
 
 

@@ -30,6 +30,8 @@ _PATIENCE: Final = 30.0  # seconds without any progress before the end is reache
 _REFUSAL_SECONDS: Final = 2.0  # in which a broker refuses to let an empty partition be read
 _MOST: Final = 500  # messages at once
 
+_UNITS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+
 Kind: TypeAlias = Literal["beginning", "end", "offset", "last", "time"]
 
 
@@ -42,15 +44,22 @@ class Start:
 
     @classmethod
     def parse(cls, text: str) -> Start:
-        """``beginning``, ``end``, an offset, ``-N`` for the last N messages, or an ISO 8601 time. Raises ValueError."""
+        """``beginning``, ``end``, an offset, ``-N`` for the last N messages, ``-10m`` for ten minutes ago, or a time.
+
+        Ages are in s, m, h or d; times are as in ISO 8601. Raises ValueError.
+        """
         if text in ("beginning", "end"):
             return cls("beginning" if text == "beginning" else "end")
         if re.fullmatch(r"-?[0-9]{1,18}", text, re.ASCII):
             return cls("last", -int(text)) if text.startswith("-") else cls("offset", int(text))
+        if age := re.fullmatch(r"-([0-9]{1,9})([smhd])", text, re.ASCII):
+            return cls("time", int((time.time() - int(age[1]) * _UNITS[age[2]]) * 1000))
         try:
             moment = datetime.fromisoformat(text)
         except ValueError:
-            raise ValueError("beginning, end, an offset, -N or a time such as 2026-11-23T13:45:00Z") from None
+            raise ValueError(
+                "beginning, end, an offset, -N, an age such as -10m, or a time such as 2026-11-23T13:45:00Z"
+            ) from None
         aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
         return cls("time", int(aware.timestamp() * 1000))
 

@@ -1,13 +1,15 @@
-"""The commands ``decode`` and ``produce``: messages to JSON lines, and JSON lines to messages."""
+"""The commands ``decode``, ``tail`` and ``produce``: messages to JSON lines, and JSON lines to messages."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Generator
+import copy
+import json
+import re
+from collections.abc import Generator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Final, TypeAlias
 
@@ -18,14 +20,33 @@ from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError, Sc
 
 from .kafka_clients import Outbox, Start, consumed
 from .message_json import Line, parse_line, place_of
-from .message_values import NO_KEY, AnyFramer, MessageDecoder, apparent, framer_of
+from .message_values import NO_KEY, AnyFramer, Decoded, MessageDecoder, apparent, framer_of
 from .options import GIVEN_FILE, PARTITIONS, Connection, choice_option, connected, topic_name
-from .output import Command, FailureError, counted, failure_of, say, show, show_json
+from .output import Command, FailureError, counted, failure_of, json_text, say, show, show_json
 
 # Messages as they come: the members of their lines that say where they are, their values, keys and headers.
 _Incoming: TypeAlias = Generator[tuple[dict[str, Any], bytes | None, Any, Any], None, None]
 # What is wrong with one message. All else, such as a registry that is away, would fail for the next one too.
 _ITS_OWN_FAULT: Final = (DecodeError, SchemaError, SchemaNotFoundError)
+
+
+# What --format may contain, and the members of a line that it stands for.
+_MEMBERS: Final = dict(
+    zip(
+        ("%t", "%p", "%o", "%T", "%k", "%h", "%f", "%v", "%s"),
+        ("topic", "partition", "offset", "timestamp", "key", "headers", "framing", "version", "value"),
+        strict=True,
+    )
+)
+_ESCAPES: Final = {"%%": "%", r"\t": "\t", r"\n": "\n", r"\\": "\\"}
+_MARK: Final = re.compile(r"[%\\].?", re.DOTALL)
+
+
+def _template(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    for mark in _MARK.findall(value or ""):
+        if mark not in _MEMBERS and mark not in _ESCAPES:
+            raise click.BadParameter(f"{mark} is unknown; expected {' '.join((*_MEMBERS, *_ESCAPES))}")
+    return value
 
 
 def _start(_context: click.Context, _parameter: click.Parameter, value: str) -> Start:
@@ -43,12 +64,13 @@ def _start(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     default="beginning",
     show_default=True,
     callback=_start,
-    metavar="beginning|end|OFFSET|-N|TIME",
-    help="Where to begin; -N is N messages before the end of each partition.",
+    metavar="beginning|end|OFFSET|-N|AGE|TIME",
+    help="Where to begin; -N is N messages before the end of each partition, and an age is -30s, -10m, -2h or -1d.",
 )
 @PARTITIONS
+@click.option("--key", "wanted", help="Show only messages with this key: its text, or JSON if keys are data.")
 @click.option("--max", "most", type=click.IntRange(1), help="Stop after this many messages.")
-@click.option("--follow", is_flag=True, help="Wait for new messages, until Ctrl-C.")
+@click.option("-f", "--follow", is_flag=True, help="Wait for new messages, until Ctrl-C.")
 @click.option(
     "--input", "file", type=click.File("rb"), help="Read this file instead of the broker; - for standard input."
 )
@@ -61,12 +83,20 @@ def _start(_context: click.Context, _parameter: click.Parameter, value: str) -> 
 @click.option("--schema-version", "version", type=click.IntRange(0), help="Version of messages without a header.")
 @click.option("--values", is_flag=True, help="Show values only.")
 @click.option("--pretty", is_flag=True, help="Lay out each message over several lines, for people.")
+@click.option(
+    "--format",
+    "template",
+    callback=_template,
+    help="A line for each message, as kcat's: %t topic, %p partition, %o offset, %T time, %k key, %h headers, "
+    r"%f framing, %v schema version, %s value, %% percent sign; \t and \n.",
+)
 @connected
 def decode(
     connection: Connection,
     topic: str,
     start: Start,
     partitions: tuple[int, ...],
+    wanted: str | None,
     most: int | None,
     follow: bool,
     file: IO[bytes] | None,
@@ -75,20 +105,25 @@ def decode(
     version: int | None,
     values: bool,
     pretty: bool,
+    template: str | None,
 ) -> None:
     """Show the messages of TOPIC as JSON lines: place, key, headers, framing, schema version and value.
 
     A message that cannot be read is shown with the error and its bytes, and the exit code is 1.
     """
+    if template is not None and (values or pretty):
+        raise click.UsageError("--format excludes --values and --pretty")
     decoder = MessageDecoder(connection, None if schema is None else load(schema), version)
     incoming = (
         _consumed(connection, topic, start, partitions, follow) if file is None else _from_file(file, input_format)
     )
-    view = _View(decoder, topic, values, 2 if pretty else None)
+    view = _View(decoder, topic, values, 2 if pretty else None, wanted, template)
     with closing(decoder), closing(incoming):
         try:
-            for place, *message in islice(incoming, most):
+            for place, *message in incoming:
                 view.show(place, *message)
+                if view.shown == most:
+                    break
         except KeyboardInterrupt:
             if not follow:
                 raise
@@ -122,29 +157,78 @@ class _View:
     topic: str
     values: bool
     indent: int | None
+    wanted: str | None
+    template: str | None
     shown: int = field(default=0, init=False)
     failed: int = field(default=0, init=False)
 
     def show(self, place: dict[str, Any], data: bytes | None, key: Any, headers: Any) -> None:
-        self.shown += 1
         try:
             decoded = self.decoder.decode(self.topic, data, key, headers)
         except _ITS_OWN_FAULT as error:
-            self._show_failure(place, data, error)
+            if self._wants(key, NO_KEY):
+                self._show_failure(place, data, error)
         except RecursionError:
-            self._show_failure(place, data, DecodeError("the data is nested too deeply", topic=self.topic))
+            if self._wants(key, NO_KEY):
+                self._show_failure(place, data, DecodeError("the data is nested too deeply", topic=self.topic))
         else:
-            line = decoded.alone if self.values else {**decoded.around(place), **decoded.members()}
+            if self._wants(key, decoded.key):
+                self._show(place, decoded)
+
+    def _wants(self, key: Any, data: Any) -> bool:
+        """Whether a message has the key that is asked for, as text or, if it is data, as JSON."""
+        return self.wanted is None or key == self.wanted.encode() or (data is not NO_KEY and data == _json(self.wanted))
+
+    def _show(self, place: dict[str, Any], decoded: Decoded) -> None:
+        self.shown += 1
+        line = decoded.alone if self.values else {**decoded.around(place), **decoded.members()}
+        if self.template is None:
             show_json(line, indent=self.indent)
+        else:
+            say(_filled(self.template, line))
 
     def _show_failure(self, place: dict[str, Any], data: bytes | None, error: SerdesError) -> None:
-        self.failed += 1
-        if self.values:
+        self.shown, self.failed = self.shown + 1, self.failed + 1
+        if self.values or self.template is not None:
             where = ", ".join(f"{name} {place[name]}" for name in ("partition", "offset", "line") if name in place)
             say(f"{where}: {error}" if where else str(error), err=True)
         else:
             raw = {"base64": base64.b64encode(data or b"").decode("ascii")}
             show_json({**place, **apparent(data), "error": str(error), "raw": raw}, indent=self.indent)
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _filled(template: str, line: Mapping[str, Any]) -> str:
+    def part(found: re.Match[str]) -> str:
+        if found[0] in _ESCAPES:
+            return _ESCAPES[found[0]]
+        value = line.get(_MEMBERS[found[0]])
+        return value if isinstance(value, str) else json_text(value)
+
+    return _MARK.sub(part, template)
+
+
+def _of_tail(option: click.Parameter) -> click.Parameter:
+    """The same option, for the end of a topic."""
+    if option.name != "start":
+        return option
+    last = copy.copy(option)
+    last.default = "-10"
+    return last
+
+
+tail = Command(
+    "tail",
+    callback=decode.callback,
+    params=[_of_tail(option) for option in decode.params],
+    help="Show the last ten messages of each partition of TOPIC, as decode does; -f waits for new ones.",
+)
 
 
 @click.command(cls=Command)

@@ -36,6 +36,7 @@ from .output import (
     show_table,
     visible,
 )
+from .strategies import strategy
 
 _COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
 _LATEST: Final = "latest"
@@ -153,7 +154,7 @@ def schemas() -> None:
     """Read and change the schemas of topics in Pulsar's registry."""
 
 
-for _command in (backup, delete, diff, restore):
+for _command in (backup, delete, diff, restore, strategy):
     schemas.add_command(_command)
 
 
@@ -190,34 +191,38 @@ def _time(info: SchemaInfo) -> str:
     return moment(info.timestamp, f"at {info.timestamp} ms")
 
 
-@schemas.command("list", cls=Command)
+@click.command(cls=Command)
 @click.argument("namespace", metavar="TENANT/NAMESPACE")
 @connected
-def list_(connection: Connection, namespace: str) -> None:
-    """List the topics of TENANT/NAMESPACE with the latest schema of each."""
+def topics(connection: Connection, namespace: str) -> None:
+    """List the topics of TENANT/NAMESPACE with the type and the versions of their schemas."""
     with connection.client() as client:
         rows = [_listed(client, name) for name in client.topics(namespace)]
     if as_json():
         show_json({"namespace": namespace, "topics": rows, "not_seen": _NOT_SEEN})
         return
-    show_table(
-        ("TOPIC", "TYPE", "LATEST", "REGISTERED"),
-        [
-            (row["topic"], row.get("type", "-"), str(row.get("version", "-")), row.get("registered") or row["note"])
-            for row in rows
-        ],
-    )
+    columns = ("type", "versions", "version")
+    table = [
+        (row["topic"], *(str(row.get(name, "-")) for name in columns), row.get("registered") or row["note"])
+        for row in rows
+    ]
+    show_table(("TOPIC", "TYPE", "VERSIONS", "LATEST", "REGISTERED"), table)
     say("Not listed: " + "; ".join(_NOT_SEEN), err=True)
 
 
 def _listed(client: SchemaRegistryClient, name: TopicName) -> dict[str, Any]:
     try:
-        info = client.latest(name)
-    except SchemaNotFoundError:
-        return {"topic": str(name), "note": "no schema"}
+        there = client.all_versions(name)
     except AuthorizationError as error:
         return {"topic": str(name), "note": f"not permitted: {error.reason}"}
-    return {"topic": str(name), "type": info.type, "version": info.version, "registered": _time(info)}
+    if not there:
+        return {"topic": str(name), "note": "no schema"}
+    last = there[-1]
+    about = {"type": last.type, "versions": len(there), "version": last.version, "registered": _time(last)}
+    return {"topic": str(name), **about}
+
+
+schemas.add_command(topics, "list")
 
 
 @schemas.command(cls=Command)

@@ -46,7 +46,7 @@ _READ_AS: dict[str, type] = {
 
 
 class _Held(enum.IntEnum):
-    """What becomes of a decoded value."""
+    """How an object holds a decoded value."""
 
     CONVERTED = 0  # the class may convert it
     STORED = 1

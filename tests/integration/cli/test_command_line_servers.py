@@ -15,6 +15,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 from schemas import record
 from servers import Kafka, Pulsar, Tokens
+from waiting import until
 
 from streamnative_serdes import header
 
@@ -102,8 +103,45 @@ def test_topics_are_listed_with_partitions_as_one(run: CommandLine, pulsar: Puls
         assert answer.status_code == 204
     put(run, f"persistent://{namespace}/a", USER)
     put(run, f"persistent://{namespace}/unseen", USER)
-    found = run("schemas", "list", namespace, "--json").json["topics"]
+    found = run("topics", namespace, "--json").json["topics"]
     assert [(one["topic"].rpartition("/")[2], one.get("version")) for one in found] == [("a", 0), ("b", None)]
+
+
+def test_strategies_of_topics_and_namespaces_are_set_and_shown(run: CommandLine, pulsar: Pulsar) -> None:
+    namespace = f"public/{uuid.uuid4().hex[:12]}"
+    topic = f"persistent://{namespace}/t"
+    for path in (f"namespaces/{namespace}", f"persistent/{namespace}/t"):
+        assert requests.put(f"{pulsar.url}/admin/v2/{path}", timeout=60).status_code == 204
+
+    def shown() -> tuple[Any, Any]:
+        found = run("schemas", "strategy", "get", topic, "--json").json
+        return found["own"], found["namespace"]
+
+    assert shown() == (None, None)
+    run("schemas", "strategy", "set", namespace, "ALWAYS_COMPATIBLE")
+    assert shown() == (None, "ALWAYS_COMPATIBLE")
+    put(run, topic, USER, OTHER)
+    run("schemas", "strategy", "set", namespace, "UNDEFINED")
+    assert shown() == (None, None)
+    assert (
+        "topic level policies" in run("schemas", "strategy", "set", topic, "FORWARD", code=3).err.lower()
+    )  # off there
+
+
+def test_a_strategy_of_a_topic_precedes_that_of_its_namespace(
+    pulsar_with_policies: Pulsar, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = CommandLine(pulsar_with_policies.url)
+    assert requests.put(f"{run.registry}/admin/v2/persistent/public/default/{topic}", timeout=60).status_code == 204
+    get = ("schemas", "strategy", "get", topic, "--json")
+    assert run(*get).json["own"] is None
+    put(run, topic, USER)
+    run("schemas", "strategy", "set", topic, "ALWAYS_COMPATIBLE")
+    until(lambda: run(*get).json["own"] == "ALWAYS_COMPATIBLE", "the topic has its strategy")
+    until(lambda: run("schemas", "check", topic, "-", stdin=json.dumps(OTHER), code=None).code == 0, "it is in force")
+    run("schemas", "strategy", "set", topic, "UNDEFINED")
+    until(lambda: run(*get).json["own"] is None, "the strategy is unset")
 
 
 @pytest.mark.parametrize(
@@ -130,6 +168,19 @@ def test_ping_knows_what_a_role_may(
 def make(kafka: Kafka, topic: str, partitions: int = 1) -> None:
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})  # which ends what it does when it is dropped
     admin.create_topics([NewTopic(topic, partitions)])[topic].result(60)
+
+
+def test_messages_of_the_last_minutes_are_shown(run: CommandLine, kafka: Kafka, topic: str) -> None:
+    put(run, topic, USER)
+    make(kafka, topic)
+    now = int(time.time() * 1000)
+    sending = producer(kafka)
+    for minutes in (90, 20, 5):
+        sending.produce(topic, ADA, timestamp=now - minutes * 60_000)
+    assert sending.flush(60) == 0
+    for age, offsets in (("-10m", [2]), ("-1h", [1, 2]), ("-1d", [0, 1, 2]), ("-10s", [])):
+        assert [one["offset"] for one in run("decode", topic, "--from", age).lines] == offsets
+    assert [one["offset"] for one in run("tail", topic, "--from", "-2").lines] == [1, 2]
 
 
 def producer(kafka: Kafka, **more: Any) -> Producer:

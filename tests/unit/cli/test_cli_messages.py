@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -254,7 +255,7 @@ def test_partitions_can_be_chosen(run: CommandLine, broker: MockBroker) -> None:
     [
         (("nothing",), 3, "the broker does not have topic nothing"),
         (("users", "--from", "7"), 2, "partition 0 has offsets 0 to 5, not 7"),
-        (("users", "--from", "yesterday"), 2, "expected beginning, end, an offset, -N or a time"),
+        (("users", "--from", "yesterday"), 2, "expected beginning, end, an offset, -N, an age such as -10m, or a time"),
         (("users", "--max", "0"), 2, "--max"),
         (("a/b",), 2, "invalid topic name"),
         (("users", "--bootstrap", "127.0.0.1:1"), 3, "no response from a Kafka broker at 127.0.0.1:1"),
@@ -284,6 +285,64 @@ def test_what_cannot_be_consumed_is_said(
 )
 def test_a_start_may_be_written_in_several_ways(text: str, start: Start) -> None:
     assert Start.parse(text) == start
+
+
+@pytest.mark.parametrize(("age", "seconds"), [("-30s", 30), ("-10m", 600), ("-2h", 7_200), ("-1d", 86_400), ("-0s", 0)])
+def test_a_start_may_be_an_age(age: str, seconds: int) -> None:
+    before = time.time()
+    start = Start.parse(age)
+    after = time.time()
+    assert start.kind == "time"
+    assert int((before - seconds) * 1000) <= start.number <= int((after - seconds) * 1000)
+
+
+@pytest.mark.parametrize("text", ["-10w", "10m", "--10m", "-1.5h", "-m", "-9999999999m"])
+def test_another_start_is_refused(shared: CommandLine, text: str) -> None:
+    assert "an age such as -10m" in shared("decode", "users", f"--from={text}", code=2).err
+
+
+def test_the_end_of_a_topic_is_its_last_ten_messages(run: CommandLine, broker: MockBroker) -> None:
+    send(broker, "users", *[header.pack(0) + BODY] * 12)
+    assert [one["offset"] for one in run("tail", "users").lines] == list(range(2, 12))
+    assert [one["offset"] for one in run("tail", "users", "--from", "-3").lines] == [9, 10, 11]
+    assert run("decode", "users", "--max", "1").lines[0]["offset"] == 0
+
+
+def test_messages_are_chosen_by_key(run: CommandLine, broker: MockBroker) -> None:
+    for key in (b"a", b"b", None, b"a", b"\xff"):
+        send(broker, "users", header.pack(0) + BODY, key=key)
+    send(broker, "users", b"\x03", key=b"a")
+    send(broker, "users", b"\x03", key=b"b")
+    shown = run("decode", "users", "--key", "a", code=1)
+    assert [(one["offset"], "error" in one) for one in shown.lines] == [(0, False), (3, False), (5, True)]
+    assert "1 of 3 messages cannot be read" in shown.err
+    assert [one["offset"] for one in run("decode", "users", "--key", "a", "--max", "2").lines] == [0, 3]
+    assert run("decode", "users", "--key", "none").out == ""
+
+
+def test_each_message_is_a_line_of_the_format(run: CommandLine, broker: MockBroker) -> None:
+    send(broker, "users", header.pack(0) + BODY, key=b"a\x1b", headers=[("h", b"1")], timestamp=1)
+    send(broker, "users", None, b"\x03")
+    out = run("decode", "users", "--format", r"%t[%p]@%o %T\t%k %h %f %v 100%%\\n %s", code=1)
+    assert out.out.splitlines() == [
+        "users[0]@0 1970-01-01T00:00:00.001Z\ta\\x1b " + '[["h", "1"]] snip42 0 100%\\n ' + json.dumps(ADA),
+        f"users[0]@1 {run('decode', 'users', '--max', '2').lines[1]['timestamp']}\tnull [] null null 100%\\n null",
+    ]
+    assert "partition 0, offset 2: " in out.err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--format", "%q"), "%q is unknown"),
+        (("--format", "%"), "% is unknown"),
+        (("--format", r"\x"), r"\x is unknown"),
+        (("--format", "%s", "--values"), "--format excludes"),
+        (("--format", "%s", "--pretty"), "--format excludes"),
+    ],
+)
+def test_a_format_that_cannot_be_filled_is_refused(shared: CommandLine, options: tuple[str, ...], said: str) -> None:
+    assert said in shared("decode", "users", *options, code=2).err
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows cannot send SIGINT to one process alone")

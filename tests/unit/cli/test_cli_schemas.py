@@ -183,16 +183,17 @@ def test_topics_are_listed_with_their_schemas_and_what_cannot_be_seen(
 ) -> None:
     make(registry, "public/default/users", 3)
     make(registry, "public/default/empty")
-    found = users("schemas", "list", "public/default", "--json").json
+    found = users("topics", "public/default", "--json").json
+    assert users("schemas", "list", "public/default", "--json").json == found
     empty, listed = found["topics"]
     assert empty == {"topic": "persistent://public/default/empty", "note": "no schema"}
-    assert (listed["topic"], listed["type"], listed["version"]) == (FULL_NAME, "AVRO", 1)
+    assert (listed["topic"], listed["type"], listed["versions"], listed["version"]) == (FULL_NAME, "AVRO", 2, 1)
     assert any("topics that do not exist" in sentence for sentence in found["not_seen"])
 
-    ended = users("schemas", "list", "public/default")
-    assert [line.split()[:3] for line in ended.out.splitlines()[1:]] == [
-        ["persistent://public/default/empty", "-", "-"],
-        [FULL_NAME, "AVRO", "1"],
+    ended = users("topics", "public/default")
+    assert [line.split()[:4] for line in ended.out.splitlines()[1:]] == [
+        ["persistent://public/default/empty", "-", "-", "-"],
+        [FULL_NAME, "AVRO", "2", "1"],
     ]
     assert ended.err.startswith("Not listed: schemas of topics that do not exist")
 
@@ -209,6 +210,60 @@ def test_a_topic_that_may_not_be_read_does_not_hide_the_others(users: CommandLin
 @pytest.mark.parametrize(("namespace", "code"), [("public/nope", 3), ("public", 1), ("a/b/c", 1)])
 def test_a_namespace_that_cannot_be_listed_is_an_error(run: CommandLine, namespace: str, code: int) -> None:
     assert run("schemas", "list", namespace, code=code).out == ""
+
+
+# strategy
+
+
+def test_a_strategy_is_that_of_the_topic_or_its_namespace_or_the_broker(
+    users: CommandLine, registry: LocalRegistry
+) -> None:
+    make(registry, "public/default/users")
+
+    def shown() -> tuple[str, Any]:
+        get = ("schemas", "strategy", "get", "users")
+        return users(*get).out, users(*get, "--json").json
+
+    assert shown() == (
+        "users: none of its own; the broker's, by default FULL\n",
+        {"place": "users", "own": None, "namespace": None},
+    )
+    changed = users("schemas", "strategy", "set", "public/default", "BACKWARD")
+    assert changed.out == "public/default: changed from UNDEFINED to BACKWARD\n"
+    assert users("schemas", "strategy", "get", "public/default").out == "public/default: BACKWARD\n"
+    assert shown() == (
+        "users: BACKWARD, of its namespace\n",
+        {"place": "users", "own": None, "namespace": "BACKWARD"},
+    )
+    users("schemas", "strategy", "set", FULL_NAME, "always_compatible")
+    assert shown() == ("users: ALWAYS_COMPATIBLE\n", {"place": "users", "own": "ALWAYS_COMPATIBLE", "namespace": None})
+    users("schemas", "register", "users", "other.avsc")  # accepted now
+    for place in ("users", "public/default"):
+        users("schemas", "strategy", "set", place, "UNDEFINED")
+    assert shown()[1] == {"place": "users", "own": None, "namespace": None}
+
+
+def test_a_dry_run_sets_no_strategy(users: CommandLine, registry: LocalRegistry) -> None:
+    make(registry, "public/default/users")
+    for place in ("users", "public/default"):
+        ended = users("schemas", "strategy", "set", place, "FORWARD", "--dry-run")
+        assert ended.out == f"{place}: would change from UNDEFINED to FORWARD\n"
+        assert users("schemas", "strategy", "get", place, "--json").json["own"] is None
+
+
+@pytest.mark.parametrize(
+    ("place", "code", "said"),
+    [
+        ("nobody/nothing", 3, "namespace nobody/nothing"),
+        ("no-topic", 3, "no-topic"),
+        ("a/b/c/d", 1, "invalid topic name"),
+    ],
+)
+def test_a_place_without_a_strategy_is_an_error(users: CommandLine, place: str, code: int, said: str) -> None:
+    for command in (("get", place), ("set", place, "FULL")):
+        ended = users("schemas", "strategy", *command, code=code)
+        assert said in ended.err
+    assert "SIDEWAYS" in users("schemas", "strategy", "set", "users", "SIDEWAYS", code=2).err
 
 
 # check

@@ -108,7 +108,10 @@ def test_the_version_is_that_of_the_package() -> None:
 @pytest.mark.skipif(os.name == "nt", reason="click has no completion for Windows' shells")
 def test_shells_complete_commands_and_options() -> None:
     code = "from streamnative_serdes.cli import main; main(prog_name='streamnative-serdes')"
-    for words, expected in (("schemas re", {"register", "restore"}), ("decode --f", {"--from", "--follow"})):
+    for words, expected in (
+        ("schemas re", {"register", "restore"}),
+        ("decode --f", {"--from", "--follow", "--format"}),
+    ):
         line = f"streamnative-serdes {words}"
         completing = {
             **os.environ,
