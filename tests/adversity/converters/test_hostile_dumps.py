@@ -11,6 +11,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+
+pytest.importorskip("google_crc32c")
+
 from child import SANITIZED, run_limited
 from command import CommandLine
 from java_entries import golden

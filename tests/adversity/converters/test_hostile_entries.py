@@ -8,10 +8,14 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pytest
+
+pytest.importorskip("cramjam")
+pytest.importorskip("google_crc32c")
+
 import cramjam
 import kafka_batches as kb
 import kop_golden as golden
-import pytest
 from child import SANITIZED, run_limited
 from kafka_batches import Rec
 from kop_entries import _number, _text, sealed

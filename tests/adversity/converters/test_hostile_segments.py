@@ -14,11 +14,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+pytest.importorskip("cramjam")
+pytest.importorskip("google_crc32c")
+
 import cramjam
 import kafka_batches as kb
 import kop_golden as golden
 import pyarrow as pa
-import pytest
 from child import SANITIZED, run_limited
 from kafka_batches import Rec
 from wire import varint

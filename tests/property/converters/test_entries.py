@@ -5,6 +5,11 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import pytest
+
+pytest.importorskip("aiokafka")
+pytest.importorskip("google_crc32c")
+
 from hypothesis import given
 from hypothesis import strategies as st
 
