@@ -155,7 +155,7 @@ race-tsan: ## the race under ThreadSanitizer, after test-free-threaded; TSAN_PYT
 	tar --exclude='*.so' -cf - setup.py pyproject.toml README.md LICENSE ext streamnative_serdes | tar -xf - -C $(TSAN)
 	cd $(TSAN) && STREAMNATIVE_SERDES_TSAN=1 $(abspath $(FREE))/venv/bin/python setup.py --quiet build_ext --inplace
 	PYTHONPATH=$(abspath $(TSAN)):$$($(FREE)/venv/bin/python -c 'import site; print(site.getsitepackages()[0])') \
-		PYTHONSAFEPATH=1 PYTHON_GIL=0 OPENBLAS_NUM_THREADS=1 RACE_SECONDS=$(RACE_SECONDS) \
+		PYTHONSAFEPATH=1 PYTHON_GIL=0 OPENBLAS_NUM_THREADS=1 RACE_SECONDS=$(RACE_SECONDS) RACE_STALE_SECONDS=300 \
 		TSAN_OPTIONS="suppressions=$(abspath tests/race/tsan.supp) history_size=5 report_signal_unsafe=0" \
 		setarch -R $(TSAN_PYTHON) -m pytest -p no:cacheprovider -s tests/race/test_race.py tests/race/test_shared_structures.py \
 		-k "not found" $(PYTEST_ARGS)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import faulthandler
 import itertools
+import os
 import pickle
 import sys
 import threading
@@ -49,7 +50,7 @@ FIELDS: Final[list[tuple[str, Any]]] = [
 BURST: Final = 10  # times that a job repeats what is fast
 HOT: Final = ["hot-0", "hot-1", "hot-2"] * (BURST * 20)
 LATER: Final = 5  # fields that later versions add
-STALE_SECONDS: Final = 60.0  # without a step of a thread
+STALE_SECONDS: Final = float(os.environ.get("RACE_STALE_SECONDS", "60"))  # without a step of a thread
 FAULTS: Final = (
     Fault.status(503),
     Fault.status(500),

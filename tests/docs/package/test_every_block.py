@@ -285,8 +285,11 @@ def test_the_pages_on_any_type_and_to_observe(
     any_type, observe = pages
     code = any_type.run({}, registry=registry.url)
     assert capsys.readouterr().out.splitlines() == code.rpartition("# ")[2].strip().split(", ")
-    code = observe.run({})
+    names: dict[str, Any] = {}
+    code = observe.run(names)
     assert capsys.readouterr().out.strip() == code.rpartition("# ")[2].strip()
+    observe.run(names)
+    assert (names["message"].value(), names["deserializer"].stats()["messages"]) == ("Ada", 1)
 
 
 @pytest.mark.promise("without-servers")

@@ -47,3 +47,14 @@ def test_key_value_keeps_the_last_value_of_each_key() -> None:
         "Article(shop='Paris', number=1) -> Stock(pieces=11, shelf='A7')",
         "Article(shop='Paris', number=2) -> None",
     ]
+
+
+def test_prometheus_metrics_are_served_and_drawn(tmp_path: Path) -> None:
+    script = ROOT / "examples" / "prometheus_metrics.py"
+    command = [sys.executable, script, "2", tmp_path / "curves.svg"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    counts = dict(line.rsplit(" ", 1) for line in done.stdout.splitlines())
+    assert int(counts["readings-in: messages_total"]) > 0
+    assert counts["readings-out: failures_total"] == "0"
+    assert "readings-in: fallbacks_total" in (tmp_path / "curves.svg").read_text(encoding="utf-8")

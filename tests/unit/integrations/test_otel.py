@@ -1,0 +1,315 @@
+"""OpenTelemetry: counters of SerDes, and spans and metrics from a producer through Kafka to a consumer."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka import DeserializingConsumer, KafkaError, Producer, SerializingProducer, TopicPartition
+from confluent_kafka.error import ValueDeserializationError, ValueSerializationError
+from opentelemetry import trace
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.semconv._incubating.attributes import messaging_attributes
+from opentelemetry.semconv._incubating.metrics import messaging_metrics
+from opentelemetry.semconv.attributes import error_attributes
+from opentelemetry.trace import SpanKind, StatusCode
+
+from streamnative_serdes import KafkaAutoConsumeDeserializer, KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes.errors import ConfigError, DecodeError
+from streamnative_serdes.integrations import otel
+from streamnative_serdes.testing import MockBroker
+
+SCHEMA = {"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]}
+
+
+class Telemetry:
+    """What was exported: spans by name, and the data points of metrics."""
+
+    def __init__(self) -> None:
+        self._spans, self._reader = InMemorySpanExporter(), InMemoryMetricReader()
+        self.tracers, self.meters = TracerProvider(), MeterProvider([self._reader])
+        self.tracers.add_span_processor(SimpleSpanProcessor(self._spans))
+
+    def spans(self) -> list[ReadableSpan]:
+        return list(self._spans.get_finished_spans())
+
+    def span(self, name: str) -> ReadableSpan:
+        (found,) = [span for span in self.spans() if span.name == name]
+        return found
+
+    def metrics(self) -> dict[str, Any]:
+        data = self._reader.get_metrics_data()
+        scopes = [scope for resource in data.resource_metrics for scope in resource.scope_metrics] if data else []
+        return {metric.name: metric for scope in scopes for metric in scope.metrics}
+
+    def points(self, name: str) -> list[tuple[dict[str, Any], Any]]:
+        """Attributes with the value of a counter, or the number of a histogram's values."""
+        metric = self.metrics().get(name)
+        points = [] if metric is None else metric.data.data_points
+        return [(dict(point.attributes), getattr(point, "value", getattr(point, "count", None))) for point in points]
+
+    def instrument(self, client: Any) -> Any:
+        return otel.instrument(client, tracer_provider=self.tracers, meter_provider=self.meters)
+
+    def process(self, message: Any) -> Any:
+        return otel.process(message, tracer_provider=self.tracers, meter_provider=self.meters)
+
+
+@pytest.fixture
+def telemetry() -> Iterator[Telemetry]:
+    made = Telemetry()
+    yield made
+    made.tracers.shutdown()
+    made.meters.shutdown()
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[MockBroker]:
+    with MockBroker({"t": 1, "u": 1}) as broker:
+        yield broker
+
+
+# Counters of SerDes
+
+
+def test_counters_are_those_of_stats(conf: dict[str, Any], telemetry: Telemetry) -> None:
+    serializer = otel.observe(KafkaAvroSerializer(conf, SCHEMA), "out", meter_provider=telemetry.meters)
+    deserializer = otel.observe(KafkaAvroDeserializer(conf), meter_provider=telemetry.meters)
+    any_type = otel.observe(KafkaAutoConsumeDeserializer(conf), meter_provider=telemetry.meters)
+    message = serializer.serialize("t", {"id": 1})
+    for _ in range(3):
+        deserializer.deserialize("t", message)
+    any_type.deserialize("t", message)
+    with pytest.raises(DecodeError):
+        deserializer.deserialize("t", b"\xff")
+
+    def of(name: str) -> dict[tuple[str, str], int]:
+        keys = "streamnative.serdes.name", "streamnative.serdes.operation"
+        return {(point[keys[0]], point[keys[1]]): value for point, value in telemetry.points(name)}
+
+    reader = ("KafkaAvroDeserializer", "deserialize")
+    assert of("streamnative.serdes.messages") == {
+        ("out", "serialize"): 1,
+        reader: 4,
+        ("KafkaAutoConsumeDeserializer", "deserialize"): 1,
+    }
+    assert of("streamnative.serdes.failures")[reader] == deserializer.stats()["errors"] == 1
+    assert of("streamnative.serdes.cache.misses")[reader] == deserializer.stats()["misses"]
+    assert ("out", "serialize") not in of("streamnative.serdes.headerless")
+    assert {telemetry.metrics()[f"streamnative.serdes.{name}"].unit for name in ("messages", "failures")} == {
+        "{message}"
+    }
+    telemetry.metrics()
+    deserializer.deserialize("t", message)
+    assert of("streamnative.serdes.messages")[reader] == 5
+
+
+def test_a_serdes_that_ends_is_no_longer_reported(conf: dict[str, Any], telemetry: Telemetry) -> None:
+    first, second = (
+        otel.observe(KafkaAvroSerializer(conf, SCHEMA), name, meter_provider=telemetry.meters) for name in "ab"
+    )
+    assert [point["streamnative.serdes.name"] for point, _ in telemetry.points("streamnative.serdes.messages")] == [
+        "a",
+        "b",
+    ]
+    del first
+    gc.collect()
+    assert [point["streamnative.serdes.name"] for point, _ in telemetry.points("streamnative.serdes.messages")] == ["b"]
+    assert second is not None
+
+
+def test_names_are_those_of_the_conventions(conf: dict[str, Any], broker: MockBroker, telemetry: Telemetry) -> None:
+    there_and_back(conf, broker, telemetry)
+    known = {value for name, value in vars(messaging_attributes).items() if name.isupper() and isinstance(value, str)}
+    known.add(error_attributes.ERROR_TYPE)
+    for span in telemetry.spans():
+        assert set(span.attributes or ()) <= known, span.name
+    metrics = {value for name, value in vars(messaging_metrics).items() if name.isupper()}
+    ours = {name: metric for name, metric in telemetry.metrics().items() if name.startswith("messaging.")}
+    assert ours.keys() <= metrics
+    assert {metric.unit for name, metric in ours.items() if name.endswith("duration")} == {"s"}
+    assert {metric.unit for name, metric in ours.items() if name.endswith("messages")} == {"{message}"}
+    for name in ours:
+        assert all(set(attributes) <= known for attributes, _ in telemetry.points(name))
+
+
+# From a producer to a consumer
+
+
+def producer_of(conf: dict[str, Any], broker: MockBroker, **more: Any) -> SerializingProducer:
+    options = {name.replace("_", "."): value for name, value in more.items()}
+    kafka = {"bootstrap.servers": broker.bootstrap_servers, "log_level": 0, **options}
+    return SerializingProducer({**kafka, "value.serializer": KafkaAvroSerializer(conf, SCHEMA)})
+
+
+def consumer_of(conf: dict[str, Any], broker: MockBroker, topic: str = "t") -> DeserializingConsumer:
+    kafka = {"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", "log_level": 0}
+    consumer = DeserializingConsumer({**kafka, "value.deserializer": KafkaAvroDeserializer(conf)})
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    return consumer
+
+
+def there_and_back(conf: dict[str, Any], broker: MockBroker, telemetry: Telemetry) -> Any:
+    producer, reports = telemetry.instrument(producer_of(conf, broker)), list[Any]()
+    tracer = telemetry.tracers.get_tracer("test")
+    with tracer.start_as_current_span("request"):
+        producer.produce("t", None, {"id": 7}, on_delivery=lambda *report: reports.append(report), headers={"a": b"b"})
+    assert producer.flush(60) == 0
+    ((error, report),) = reports
+    assert error is None
+    consumer = telemetry.instrument(consumer_of(conf, broker))
+    consumer.assign([TopicPartition("t", 0, report.offset())])
+    message = consumer.poll(60)
+    with telemetry.process(message), tracer.start_as_current_span("inner"):
+        assert message.value() == {"id": 7}
+    consumer.close()
+    return message
+
+
+def test_a_trace_goes_from_the_producer_to_the_consumer(
+    conf: dict[str, Any], broker: MockBroker, telemetry: Telemetry
+) -> None:
+    message = there_and_back(conf, broker, telemetry)
+    request, send, poll, process, inner = (
+        telemetry.span(name) for name in ("request", "send t", "poll t", "process t", "inner")
+    )
+    assert [span.kind for span in (send, poll, process)] == [SpanKind.PRODUCER, SpanKind.CLIENT, SpanKind.CONSUMER]
+    assert send.parent.span_id == request.context.span_id
+    assert [link.context.span_id for link in poll.links] == [send.context.span_id]
+    assert process.parent.span_id == send.context.span_id
+    assert inner.parent.span_id == process.context.span_id
+    assert {span.context.trace_id for span in (request, send, process, inner)} == {request.context.trace_id}
+    assert message.headers()[0] == ("a", b"b")
+    place = {"messaging.destination.partition.id": "0", "messaging.kafka.offset": message.offset()}
+    about = {"messaging.system": "kafka", "messaging.destination.name": "t", **place}
+    for span, name, kind in ((send, "send", "send"), (poll, "poll", "receive"), (process, "process", "process")):
+        assert dict(span.attributes) == {**about, "messaging.operation.name": name, "messaging.operation.type": kind}
+        assert span.status.status_code == StatusCode.UNSET
+        assert span.end_time >= span.start_time
+    counts = {name: sum(value for _, value in telemetry.points(name)) for name in telemetry.metrics()}
+    assert counts["messaging.client.sent.messages"] == counts["messaging.client.consumed.messages"] == 1
+    assert counts["messaging.client.operation.duration"] == 2
+    assert counts["messaging.process.duration"] == 1
+
+
+def test_an_older_context_in_the_headers_is_replaced(
+    conf: dict[str, Any], broker: MockBroker, telemetry: Telemetry
+) -> None:
+    producer = telemetry.instrument(producer_of(conf, broker))
+    given = [("TraceParent", b"00-" + b"1" * 32 + b"-" + b"2" * 16 + b"-01"), ("keep", None), ("keep", b"2")]
+    seen: list[Any] = []
+    producer.produce("t", key=None, value={"id": 1}, headers=given, on_delivery=lambda _, message: seen.append(message))
+    assert producer.flush(60) == 0
+    consumer = consumer_of(conf, broker)
+    consumer.assign([TopicPartition("t", 0, seen[0].offset())])
+    headers = consumer.poll(60).headers()
+    consumer.close()
+    assert headers[:2] == [("keep", None), ("keep", b"2")]
+    assert [name for name, _ in headers[2:]] == ["traceparent"]
+    assert len(given) == 3, "the list of the caller is its own"
+
+
+def test_a_message_that_cannot_be_serialized_ends_its_span(
+    conf: dict[str, Any], broker: MockBroker, telemetry: Telemetry
+) -> None:
+    producer = telemetry.instrument(producer_of(conf, broker))
+    with pytest.raises(ValueSerializationError):
+        producer.produce("t", value={"id": "x"})
+    span = telemetry.span("send t")
+    assert (span.attributes["error.type"], span.status.status_code) == ("EncodeError", StatusCode.ERROR)
+    ((attributes, count),) = telemetry.points("messaging.client.sent.messages")
+    assert (attributes["error.type"], count) == ("EncodeError", 1)
+    producer.produce("t", value=None, key="k")
+    assert producer.flush(60) == 0
+    tombstone = telemetry.spans()[-1].attributes
+    assert (tombstone["messaging.kafka.message.tombstone"], tombstone["messaging.kafka.message.key"]) == (True, "k")
+
+
+def test_a_message_that_is_not_delivered_ends_its_span(conf: dict[str, Any], telemetry: Telemetry) -> None:
+    class Nowhere:
+        bootstrap_servers = "127.0.0.1:1"
+
+    told: list[Any] = []
+    producer = telemetry.instrument(producer_of(conf, Nowhere(), message_timeout_ms=50))  # type: ignore[arg-type]
+    producer.produce("t", value={"id": 1}, on_delivery=lambda error, _: told.append(error.code()))
+    assert telemetry.spans() == []
+    assert producer.flush(60) == 0
+    assert told == [KafkaError._MSG_TIMED_OUT]
+    assert telemetry.span("send t").attributes["error.type"] == "_MSG_TIMED_OUT"
+
+
+def test_a_message_that_cannot_be_deserialized_is_a_span_with_its_error(
+    conf: dict[str, Any], broker: MockBroker, telemetry: Telemetry
+) -> None:
+    sending = Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0})
+    sending.produce("u", b"\xff", headers=[("traceparent", b"no trace"), ("x", None)])
+    assert sending.flush(60) == 0
+    KafkaAvroSerializer(conf, SCHEMA).warm_up("u")
+    consumer = telemetry.instrument(consumer_of(conf, broker, "u"))
+    with pytest.raises(ValueDeserializationError):
+        consumer.poll(60)
+    assert consumer.poll(0.01) is None
+    consumer.close()
+    (span,) = telemetry.spans()
+    assert (span.name, span.attributes["error.type"], span.links) == ("poll u", "DecodeError", ())
+
+
+def test_an_error_of_processing_is_recorded_and_raised(
+    conf: dict[str, Any], broker: MockBroker, telemetry: Telemetry
+) -> None:
+    message = there_and_back(conf, broker, telemetry)
+    with pytest.raises(ZeroDivisionError), telemetry.process(message):
+        raise ZeroDivisionError
+    span = telemetry.spans()[-1]
+    assert (span.name, span.attributes["error.type"]) == ("process t", "ZeroDivisionError")
+    assert [event.name for event in span.events] == ["exception"]
+    assert trace.get_current_span() is trace.INVALID_SPAN
+
+
+# Instrumenting
+
+
+def test_a_client_gets_its_own_methods_again(conf: dict[str, Any], broker: MockBroker, telemetry: Telemetry) -> None:
+    producer = telemetry.instrument(producer_of(conf, broker))
+    with pytest.raises(ConfigError, match="instrumented already"):
+        telemetry.instrument(producer)
+    otel.uninstrument(producer)
+    producer.produce("t", value={"id": 1})
+    assert producer.flush(60) == 0
+    assert telemetry.spans() == []
+    assert telemetry.instrument(producer) is producer
+    other = producer_of(conf, broker)
+    other.produce("t", value={"id": 1})
+    assert other.flush(60) == 0
+    assert telemetry.spans() == []
+
+
+@pytest.mark.parametrize("client", [object(), "text", 5])
+def test_another_object_is_not_instrumented(client: Any) -> None:
+    with pytest.raises(ConfigError, match="cannot instrument"):
+        otel.instrument(client)
+
+
+def test_kafkas_own_producer_is_for_the_usual_instrumentation(broker: MockBroker) -> None:
+    with pytest.raises(ConfigError, match="opentelemetry-instrumentation-confluent-kafka"):
+        otel.instrument(Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0}))
+
+
+def test_requests_to_the_registry_have_spans_and_durations(conf: dict[str, Any], telemetry: Telemetry) -> None:
+    from opentelemetry.instrumentation.requests import RequestsInstrumentor
+
+    instrumentor = RequestsInstrumentor()
+    instrumentor.instrument(tracer_provider=telemetry.tracers, meter_provider=telemetry.meters)
+    try:
+        KafkaAvroSerializer(conf, SCHEMA).warm_up("t")
+    finally:
+        instrumentor.uninstrument()
+    span = telemetry.spans()[0]
+    assert (span.kind, span.name) == (SpanKind.CLIENT, "POST")
+    assert any(name.startswith("http.client") for name in telemetry.metrics())
