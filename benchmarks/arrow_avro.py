@@ -27,9 +27,11 @@ from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 from arrow_avro_crate import NoCargoError, Rust, build, version
-from arrow_avro_jobs import ONE_DECODER, OPERATIONS, OURS, PEER, bare, bodies_of, check, eight_versions, framed
+from arrow_avro_jobs import OPERATIONS, OURS, PEER, bare, bodies_of, check, framed
+from arrow_avro_readers import ONE_DECODER, eight_versions, few
+from column_shapes import COLUMN_SHAPES, COLUMNS_BY_NAME, DIFFERENT
 from harness import DOCS, Goal, Job, Results, Told, judged, machine, measure, nothing, options, table, write_docs
-from shapes import BY_NAME, SHAPES
+from shapes import SHAPES
 
 from streamnative_serdes.arrow import ColumnCodec
 from streamnative_serdes.testing import LocalRegistry
@@ -45,11 +47,13 @@ def measured(rust: Rust, chosen: list[str], sizes: list[int], rounds: int) -> Re
     cells = Results()
     with LocalRegistry() as registry:
         for rows in sizes:
-            for shape in SHAPES:
+            for shape in COLUMN_SHAPES:
                 if shape.name in chosen and rows <= LARGEST.get(shape.name, rows):
                     cells |= timed([*bare(rust, shape, rows), *framed(rust, registry.url, shape, rows)], rounds)
             if "versions" in chosen:
                 cells |= timed(list(eight_versions(rust, registry.url, rows)), rounds)
+            if "few" in chosen:
+                cells |= timed(list(few(rust, registry.url, rows)), rounds)
     return cells
 
 
@@ -64,8 +68,8 @@ def timed(jobs: list[Job], rounds: int) -> Results:
 
 def first(rust: Rust, library: Path) -> Results:
     """Encode ``FIRST_BYTES`` at once, in a new process for each round."""
-    shape = BY_NAME["flat"]
-    mean = ceil(sum(map(len, bodies_of(shape, len(shape.records)))) / len(shape.records))
+    shape = COLUMNS_BY_NAME["flat"]
+    mean = ceil(sum(map(len, bodies_of(shape, DIFFERENT))) / DIFFERENT)
     rows = FIRST_BYTES // mean
     data = pa.array(bodies_of(shape, rows))
     theirs = rust.columns(rust.reader([shape.text], rows, framed=False), rust.messages(data, apart=False))
@@ -93,11 +97,17 @@ def in_new_process(digests: set[str], *arguments: str) -> float:
 
 
 def speed(cells: Results) -> str:
+    """Two tables, since one would be too wide."""
     titles = list(dict.fromkeys(column for _, column, _ in cells))
-    rows = [["ns per row", *titles]]
-    names = sorted({key[0] for key in cells}, key=place)
-    rows += [[name, *(told(cells, name, title) for title in titles)] for name in names]
-    return table(rows, padded=False)
+    usual = [shape.title for shape in SHAPES]
+    parts = [[title for title in titles if (title in usual) == first] for first in (True, False)]
+    return "\n\n".join(table(list(lines(cells, part)), padded=False) for part in parts if part)
+
+
+def lines(cells: Results, titles: list[str]) -> Iterator[list[str]]:
+    yield ["ns per row", *titles]
+    for name in sorted({name for name, column, _ in cells if column in titles}, key=place):
+        yield [name, *(told(cells, name, title) for title in titles)]
 
 
 def place(name: str) -> tuple[int, int]:
@@ -121,7 +131,7 @@ def goals(cells: Results) -> Iterator[Goal]:
 
 
 def main() -> int:
-    parser, names = options(__doc__, 21, "--write-docs"), [*BY_NAME, "versions", "first"]
+    parser, names = options(__doc__, 21, "--write-docs"), [*COLUMNS_BY_NAME, "versions", "few", "first"]
     parser.add_argument("--rows", type=int, action="append", help=f"instead of {', '.join(map(str, ROWS))}")
     parser.add_argument("--shape", choices=names, action="append", help="instead of all of them")
     given = parser.parse_args()

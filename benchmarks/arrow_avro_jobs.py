@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 import pyarrow as pa
 from arrow_avro_crate import Pointer, Rust
+from column_shapes import different
 from harness import Job
-from shapes import BY_NAME, FLAT, Shape
+from shapes import Shape
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.arrow import ColumnCodec
 from streamnative_serdes.codec import Codec
 
 ROWS_OF_A_ROUND = 20_000
-VERSIONS, COLUMN_OF_VERSIONS = 8, "8 versions"
 OPERATIONS = ("decode, bare", "decode, framed", "decode, framed, one by one", "encode, bare", "encode, framed")
-OURS, PEER, ONE_DECODER = "ours", "arrow-avro", "arrow-avro, one decoder"
-ROWS_OF_ONE_DECODER = 1_024  # a batch for each row takes just as long for each row if there are more of them
+OURS, PEER = "ours", "arrow-avro"
 
 
 def job(operation: str, column: str, library: str, rows: int, work: Callable[[], object]) -> Job:
@@ -33,8 +30,8 @@ def job(operation: str, column: str, library: str, rows: int, work: Callable[[],
 
 def bodies_of(shape: Shape, rows: int) -> list[bytes]:
     """Bare data, each in a bytes object of its own."""
-    codec = Codec(shape.schema)
-    return [codec.encode(shape.records[number % len(shape.records)]) for number in range(rows)]
+    codec, records = Codec(shape.schema), different(shape.name)
+    return [codec.encode(records[number % len(records)]) for number in range(rows)]
 
 
 def confluent(bodies: list[bytes], versions: int = 1) -> pa.Array:
@@ -50,7 +47,8 @@ def check(same: bool, what: str) -> None:
 def same_columns(theirs: pa.RecordBatch, ours: pa.RecordBatch) -> bool:
     """Whether the values are the same.
 
-    arrow-avro has milliseconds where we have microseconds, a dictionary for an enum, and 16 bytes for a UUID.
+    arrow-avro has milliseconds where we have microseconds, a dictionary for an enum, 16 bytes for a UUID, and a union
+    where we have a struct with a member for each branch.
     """
     pairs = zip(theirs.columns, ours.columns, strict=True)
     alike = all(as_type(column, own.type).equals(own) for column, own in pairs)
@@ -58,6 +56,10 @@ def same_columns(theirs: pa.RecordBatch, ours: pa.RecordBatch) -> bool:
 
 
 def as_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_union(column.type):
+        codes = column.type_codes.to_pylist()
+        pairs = zip(codes, column.to_pylist(), strict=True)
+        return pa.array([{f"member{code}": value} for code, value in pairs], kind)
     if column.type == pa.binary(16):
         return pa.array([None if value is None else str(UUID(bytes=value)) for value in column.to_pylist()], kind)
     return column.cast(kind)
@@ -105,33 +107,3 @@ def decoding(
         check(read.deserialize_batch(topic, mine) == ours, f"{topic}, {operation}")
         yield job(operation, column, OURS, rows, partial(read.deserialize_batch, topic, mine))
         yield job(operation, column, PEER, rows, partial(rust.read, reader, messages))
-
-
-def version_of(number: int) -> dict[str, Any]:
-    """The flat schema, with as many fields added as versions came before."""
-    added = [{"name": f"added_{which}", "type": "string", "default": "none"} for which in range(number)]
-    return {**FLAT, "fields": [*FLAT["fields"], *added]}
-
-
-def eight_versions(rust: Rust, url: str, rows: int) -> Iterator[Job]:
-    """Messages of eight versions in turn, read as the latest."""
-    conf, topic, records = {"schema.registry.url": url}, f"versions-{rows}", BY_NAME["flat"].records
-    schemas = [version_of(number) for number in range(VERSIONS)]
-    bodies, data = [b""] * rows, [b""] * rows
-    for number, schema in enumerate(schemas):
-        codec, serializer = Codec(schema), KafkaAvroSerializer(conf, schema)
-        for row in range(number, rows, VERSIONS):
-            # Not the row's number: eight versions in turn would get two of the sixteen records each.
-            record = records[row // VERSIONS % len(records)] | {f"added_{which}": "some" for which in range(number)}
-            bodies[row], data[row] = codec.encode(record), serializer.serialize(topic, record) or b""
-    texts, theirs = [json.dumps(schema) for schema in schemas], confluent(bodies, VERSIONS)
-    deserializer = KafkaAvroDeserializer(conf, schemas[-1])
-    reader = rust.reader(texts, rows, framed=True, reader=texts[-1], by_id=True)
-    yield from decoding(rust, reader, theirs, deserializer, topic, COLUMN_OF_VERSIONS, pa.array(data))
-    if rows == ROWS_OF_ONE_DECODER:
-        one, messages = rust.reader(texts, rows, framed=True, reader=texts[-1]), rust.messages(theirs, apart=False)
-        ours = deserializer.deserialize_batch(topic, data)
-        check(same_columns(rust.columns(one, messages), ours), "8 versions, one decoder")
-        slow = job("decode, framed", COLUMN_OF_VERSIONS, ONE_DECODER, rows, lambda: rust.read(one, messages))
-        slow.loops = 1
-        yield slow
