@@ -94,11 +94,11 @@ class WritePlan:
         default_of: Callable[[Field], tuple[bytes | None, int, str | None]],
     ) -> WritePlan: ...
 
-def encode_batch(plan: WritePlan, arrays: Iterable[object], header: bytes, large: bool) -> tuple[object, object]:
+def encode_batch(plan: WritePlan, arrays: Iterable[object], header: bytes, large: bool) -> object:
     """Encode the rows of ``arrays``, capsules of arrays of the plan's Arrow schema, as messages that begin with header.
 
-    A row that is null as a whole gives a null. Returns the capsules of schema and array, binary or large_binary. The
-    row number of an error counts over all arrays.
+    A row that is null as a whole gives a null. Returns the capsule of the array, binary or large_binary. The row number
+    of an error counts over all arrays.
     """
 
 @final
@@ -158,6 +158,9 @@ class Deliveries:
         """The last offset by topic and partition, as far as reported. Clear it to begin again."""
 
     def __call__(self, error: Any, message: Any) -> None: ...
+
+def new_array() -> object:
+    """Return a capsule of an array that is yet to be exported into it."""
 
 def address_of(array: object) -> int:
     """Return where the struct is that the capsule of an array holds, as an int."""

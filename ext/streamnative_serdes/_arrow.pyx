@@ -29,7 +29,9 @@ module, made of these files:
     arrow/write_ops.pyx     the ops of a write plan
     arrow/write_plan.pyx    compiles columns and a schema into a table of write ops
     arrow/write.pyx     encodes slots of columns as bytes
+    arrow/write_blocks.pyx  encodes a block of rows column by column
     arrow/write_batch.pyx   encodes a batch of columns as an array of messages
+    arrow/write_rows.pyx    the loop over the rows of such a batch, without the GIL
     arrow/skip.h, arrow/skip_steps.h    the program that skips neighbouring values
     arrow/c_data.h      the structs of the C data interface, and their capsules
     arrow/values.h      UTF-8 and 128-bit decimals
@@ -85,8 +87,11 @@ cdef extern from "arrow/values.h":
     sns_int128 sns_load_int128(const uint8_t*) noexcept nogil
     int sns_int128_size(sns_int128) noexcept nogil
     void sns_put_big_endian(uint8_t*, sns_int128, Py_ssize_t) noexcept nogil
+    int sns_put_short_big_endian(uint8_t*, int64_t) noexcept nogil
     bint sns_shift_left(sns_int128*, int, const sns_int128*) noexcept nogil
     bint sns_shift_right(sns_int128*, int) noexcept nogil
+    int sns_lowest_bit(uint64_t) noexcept nogil
+    int sns_put_wide_varint(uint8_t*, uint64_t) noexcept nogil
     uint32_t sns_hash(const uint8_t*, Py_ssize_t) noexcept nogil
 
 include "codec/shared.pyx"
@@ -114,7 +119,9 @@ include "arrow/write_plan.pyx"
 include "arrow/write.pyx"
 include "arrow/plain.pyx"
 include "arrow/pairs.pyx"
+include "arrow/write_blocks.pyx"
 include "arrow/write_batch.pyx"
+include "arrow/write_rows.pyx"
 
 # Methods that can be called with the object as argument.
 PLAIN_METHODS = (FunctionType, MethodDescriptorType)

@@ -19,7 +19,7 @@ from streamnative_serdes._schema import Field, Record, Schema, parse, resolve
 from streamnative_serdes.codec import Codec, weight
 from streamnative_serdes.errors import BatchTooLargeError, DecodeError, EncodeError, SerdesError
 
-from .pieces import part_of, pieces_of_columns, pieces_of_messages
+from .pieces import array_of_batch, part_of, pieces_of_columns, pieces_of_messages
 
 __all__ = ["ColumnCodec", "ColumnWriter", "Columns", "Dialect", "Routes", "arrow_schema_of", "in_parts"]
 
@@ -109,6 +109,12 @@ def batch_of(array: object, schema: pa.Schema) -> pa.RecordBatch:
     By the protocol of capsules, pyarrow would build the schema again, which takes longer than a small batch.
     """
     return pa.RecordBatch._import_from_c(address_of(array), schema)  # noqa: SLF001 (tools/private_members.toml)
+
+
+def encoded(array: object, *, large: bool) -> pa.Array:
+    """The messages of the capsule of an array, with 64-bit offsets if they are ``large``; without a schema, as above."""
+    kind = pa.large_binary() if large else pa.binary()
+    return pa.Array._import_from_c(address_of(array), kind)  # noqa: SLF001 (tools/private_members.toml)
 
 
 def with_errors(schema: pa.Schema, error_column: str | None) -> pa.Schema:
@@ -234,7 +240,7 @@ class ColumnWriter:
     def __init__(self, schema: Schema, options: config.CodecArguments) -> None:
         self._schema, self._options = schema, config.codec_options(options)
         self._default_of = partial(default_of, self._options)
-        self._plans: dict[pa.Schema, WritePlan] = {}
+        self._plans: tuple[tuple[pa.Schema, WritePlan], ...] = ()  # the newest first
 
     def encode(self, batch: Any, header: bytes, *, large_types: bool = False) -> pa.Array:
         """Return an array with a message for each row of ``batch``; each message begins with ``header``.
@@ -243,22 +249,29 @@ class ColumnWriter:
             EncodeError: the columns do not match the schema, or a value does not fit; has row and path.
             TypeError: ``batch`` is not a type with Arrow columns.
         """
-        kind, arrays = pieces_of_columns(batch)
+        if isinstance(batch, pa.RecordBatch):
+            kind, arrays = None, [array_of_batch(batch)]
+        else:
+            kind, arrays = pieces_of_columns(batch)
         plan = self._plan(batch.schema if isinstance(batch, _WITH_SCHEMA) else None, kind)
         if not self._schema.unsized:
-            return pa.array(Capsules(*encode_batch(plan, arrays, header, large_types)))
-        data = pa.array(Capsules(*encode_batch(plan, arrays, b"", large_types)))
+            return encoded(encode_batch(plan, arrays, header, large_types), large=large_types)
+        data = encoded(encode_batch(plan, arrays, b"", large_types), large=large_types)
         messages = (None if datum is None else header + _SIZED.decode(datum) for datum in data.to_pylist())
         return pa.array(messages, data.type)
 
     def _plan(self, key: pa.Schema | None, kind: object) -> WritePlan:
-        plan = None if key is None else self._plans.get(key)
-        if plan is None:
-            plan = WritePlan(self._schema.root, kind, self._options, self._default_of)
-            if key is not None:
-                if len(self._plans) >= _MAX_WRITTEN:
-                    self._plans.clear()
-                self._plans[key] = plan
+        """The plan for columns of the schema ``key``, or of the capsule ``kind`` where either is None."""
+        known = self._plans
+        if key is not None:
+            for schema, plan in known:
+                if schema.equals(key):  # by comparison, since the hash of a schema takes longer than a small batch
+                    return plan
+        plan = WritePlan(
+            self._schema.root, key.__arrow_c_schema__() if kind is None else kind, self._options, self._default_of
+        )
+        if key is not None:
+            self._plans = ((key, plan), *known[: _MAX_WRITTEN - 1])
         return plan
 
 

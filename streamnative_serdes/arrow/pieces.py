@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamnative_serdes._arrow import Stream, Values
+from streamnative_serdes._arrow import Stream, Values, address_of, new_array
 from streamnative_serdes.errors import DecodeError, EncodeError
 
 # (schema capsule, array capsules), or (None, [Values])
@@ -60,6 +60,17 @@ def pieces_of_columns(data: Any) -> Pieces:
     if found is None:
         raise _not_taken("columns", data, _INSTEAD_OF_COLUMNS)
     return found
+
+
+def array_of_batch(batch: pa.RecordBatch) -> object:
+    """Return the array of a batch, without its schema, which a protocol of Arrow would export with each batch.
+
+    Raises:
+        EncodeError: the batch is damaged.
+    """
+    array = new_array()
+    _sound(batch, EncodeError)._export_to_c(address_of(array))  # noqa: SLF001 (tools/private_members.toml)
+    return array
 
 
 def pieces_of_messages(data: Any) -> Pieces:

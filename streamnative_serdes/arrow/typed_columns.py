@@ -20,7 +20,7 @@ from streamnative_serdes._schema import Field, Record, resolve
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError, SerdesError
 
-from .columns import BatchColumns, Capsules, Columns, Dialect, Routes, batch_of, default_of, first_error, with_errors
+from .columns import BatchColumns, Columns, Dialect, Routes, batch_of, default_of, encoded, first_error, with_errors
 from .pieces import array_of_keys, messages_of, pieces_of_columns, pieces_of_messages
 
 _MAX_PLANS: Final = 1_000  # one per writer's schema
@@ -339,7 +339,7 @@ class TypedColumnWriter:
 
     def _compiled(self, node: Any, pieces: _Columns, header: bytes, large: bool) -> pa.Array:
         plan = WritePlan(node, pieces.kind, self._options, self._default_of)
-        return pa.array(Capsules(*encode_batch(plan, pieces.arrays, header, large)))
+        return encoded(encode_batch(plan, pieces.arrays, header, large), large=large)
 
     def _default_of(self, part: Field) -> tuple[bytes | None, int, str | None]:
         return default_of(self._options, part)

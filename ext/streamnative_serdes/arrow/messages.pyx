@@ -70,6 +70,11 @@ def decode_batch(Layout layout not None, options, bint framed, schema, arrays, f
     return batch.exported(), batch.counts
 
 
+def new_array():
+    """Return a capsule of an array that is yet to be exported into it."""
+    return sns_new_array()
+
+
 def address_of(array not None):
     """Return where the struct is that the capsule of an array holds, as an int."""
     return <size_t>PyCapsule_GetPointer(array, "arrow_array")

@@ -11,6 +11,35 @@
 #define SNS_PREFETCH(p) ((void)(p))
 #endif
 
+/* --- bits and varints ------------------------------------------------------------------------------------------------ */
+
+/* The number of the lowest bit that is set, of a number that is not 0. */
+static inline int sns_lowest_bit(uint64_t n) {
+#if defined(__GNUC__) || defined(__clang__)
+    return __builtin_ctzll(n);
+#else
+    int bit = 0;
+    for (; (n & 1) == 0; n >>= 1) bit++;
+    return bit;
+#endif
+}
+
+/* Write a varint and return its size. Writes 10 bytes, whatever the number is, and has one branch. */
+static inline int sns_put_wide_varint(uint8_t *p, uint64_t n) {
+#ifdef SNS_WORDS
+    if (SNS_LIKELY(n >> 56 == 0)) { /* up to 8 bytes, 7 bits each */
+        int more = (37 * (63 - __builtin_clzll(n | 1))) >> 8; /* the highest bit, divided by 7 */
+        n = (n & UINT64_C(0x0fffffff)) | (n & UINT64_C(0x00fffffff0000000)) << 4;
+        n = (n & UINT64_C(0x00003fff00003fff)) | (n & UINT64_C(0x0fffc0000fffc000)) << 2;
+        n = (n & UINT64_C(0x007f007f007f007f)) | (n & UINT64_C(0x3f803f803f803f80)) << 1;
+        n |= UINT64_C(0x8080808080808080) & ((UINT64_C(1) << 8 * more) - 1);
+        memcpy(p, &n, 8);
+        return more + 1;
+    }
+#endif
+    return (int)(sns_put_varint(p, n) - p);
+}
+
 /* --- text --------------------------------------------------------------------------------------------------------- */
 
 static inline int sns_is_tail(const uint8_t *p, int n) { /* n bytes of 10xxxxxx */
@@ -139,6 +168,22 @@ static inline void sns_put_big_endian(uint8_t *p, sns_int128 v, Py_ssize_t n) {
     uint8_t sign = v.high >> 63 ? 0xFF : 0;
     for (; n > 16; n--) *p++ = sign;
     while (n--) *p++ = (uint8_t)(n < 8 ? v.low >> (8 * n) : v.high >> (8 * (n - 8)));
+}
+
+/* Write a number of 64 bits as short as it goes, and return its size. Writes 8 bytes, whatever that is. */
+static inline int sns_put_short_big_endian(uint8_t *p, int64_t v) {
+#ifdef SNS_WORDS
+    uint64_t word = (uint64_t)(v ^ (v >> 63)) << 1 | 1;
+    int size = (71 - __builtin_clzll(word)) >> 3; /* the sign takes a bit too */
+    word = __builtin_bswap64((uint64_t)v << (64 - 8 * size));
+    memcpy(p, &word, 8);
+    return size;
+#else
+    sns_int128 wide;
+    wide.low = (uint64_t)v, wide.high = v < 0 ? ~(uint64_t)0 : 0;
+    sns_put_big_endian(p, wide, sns_int128_size(wide));
+    return sns_int128_size(wide);
+#endif
 }
 
 /* Multiply by 10 ** places; 0 if the result has more than 38 digits. */

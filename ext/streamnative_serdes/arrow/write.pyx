@@ -14,6 +14,7 @@ cdef struct Writer:
     const Source* sources
     const uint8_t* header       # of each message
     int64_t header_size
+    bint staged                 # ``base`` is not this writer's own, and cannot grow
     int depth
     int max_depth
     WriteStep* steps
@@ -39,7 +40,7 @@ cdef uint8_t* make_room(Writer* w, uint8_t* p, int64_t need) noexcept nogil:
     """Grow the buffer, and return the same position in it."""
     cdef int64_t used = p - w.base
     cdef int64_t size = max(2 * (w.end - w.base), used + need + LEAST_BYTES)
-    cdef uint8_t* made = <uint8_t*>sns_resized(w.base, size)
+    cdef uint8_t* made = NULL if w.staged else <uint8_t*>sns_resized(w.base, size)
     if made is NULL:
         return halt(w, NULL, NO_MEMORY)
     w.base, w.end = made, made + size
@@ -292,6 +293,12 @@ cdef uint8_t* write_uuid(WriteOp* op, const Source* s, int64_t slot, uint8_t* p,
 
 
 cdef uint8_t* write_decimal(WriteOp* op, const Source* s, int64_t slot, uint8_t* p, Writer* w) noexcept nogil:
+    p = room(w, p, max(op.size, <Py_ssize_t>0) + LEAST_ROOM)
+    return NULL if p is NULL else put_decimal(op, s, slot, p, w)
+
+
+cdef inline uint8_t* put_decimal(WriteOp* op, const Source* s, int64_t slot, uint8_t* p, Writer* w) noexcept nogil:
+    """As write_decimal(), where there is room."""
     cdef sns_int128 number = sns_load_int128(s.slots.slots + 16 * (slot + s.slots.offset))
     cdef int size
     if op.shift != 0 and number.low | number.high:
@@ -301,16 +308,16 @@ cdef uint8_t* write_decimal(WriteOp* op, const Source* s, int64_t slot, uint8_t*
             return halt(w, op, LONG_DECIMAL)
     if unlikely(not sns_within(number, TENS[op.precision])):
         return halt(w, op, LONG_DECIMAL)
-    size = sns_int128_size(number)
-    if op.size < 0:
-        p = put_whole(p, size)
-        sns_put_big_endian(p, number, size)
-        return p + size
-    p = room(w, p, op.size + LEAST_ROOM)
-    if p is not NULL:
+    if op.size >= 0:
         sns_put_big_endian(p, number, op.size)
-        p += op.size
-    return p
+        return p + op.size
+    if likely(number.high + (number.low >> 63) == 0):           # 64 bits are enough
+        size = sns_put_short_big_endian(p + 1, <int64_t>number.low)
+    else:
+        size = sns_int128_size(number)
+        sns_put_big_endian(p + 1, number, size)
+    p[0] = <uint8_t>(2 * size)
+    return p + 1 + size
 
 
 cdef uint8_t* write_big_decimal(WriteOp* op, const Source* s, int64_t slot, uint8_t* p, Writer* w) noexcept nogil:

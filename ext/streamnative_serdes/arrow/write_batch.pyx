@@ -46,6 +46,11 @@ cdef class Encoding:
     cdef bytes header
     cdef int64_t done           # rows of the arrays before
     cdef int64_t expected       # bytes that the current array will take, about, without headers
+    cdef WriteBlock block
+    cdef uint8_t* stage         # of blocks, or NULL until there is one
+    cdef int64_t stride, extra  # bytes of a row on the stage; of them for values of any size
+    cdef int64_t usual          # bytes of a row, about
+    cdef int64_t alone          # rows of the current array before this one are encoded one by one
 
     def __cinit__(self, WritePlan plan, bytes header, bint large):
         self.plan, self.header = plan, header       # kept alive
@@ -60,6 +65,7 @@ cdef class Encoding:
     def __dealloc__(self):
         PyMem_Free(self.sources)
         PyMem_Free(self.w.steps)
+        free(self.stage)
         sns_free(self.w.base)
         sns_free(self.messages.valid)
         sns_free(self.messages.offsets)
@@ -115,6 +121,7 @@ cdef class Encoding:
         cdef int64_t row
         self.open(array)
         self.reserve(array.length)
+        self.begin_blocks(array.length)
         with nogil:
             row = write_rows(self, array.length)
         if row < array.length:
@@ -142,6 +149,20 @@ cdef class Encoding:
             raise MemoryError()
         return 0
 
+    cdef int begin_blocks(self, int64_t count) except -1:
+        cdef WriteOp* root = self.plan.ops + self.plan.root
+        self.alone = INT64_MAX
+        if count < LEAST_ROWS or not (root.in_blocks and root.kind == WRITE_RECORD and root.source == 0
+                                      and self.sources[0].slots.valid is NULL):
+            return 0
+        if self.stage is NULL:
+            self.stage = <uint8_t*>malloc(STAGE_BYTES)
+            if self.stage is NULL:
+                raise MemoryError()
+        self.alone, self.usual = 0, self.expected // count + LEAST_ROOM
+        self.extra = 0
+        return 0
+
     cdef int fail(self, int64_t row) except -1:
         if self.w.fault == NO_MEMORY:
             raise MemoryError()
@@ -151,70 +172,26 @@ cdef class Encoding:
         error.row = row
         raise error
 
-    cdef tuple exported(self):
-        """Return the capsules of schema and array."""
-        cdef object schema = sns_new_schema(), array = sns_new_array()
+    cdef object exported(self):
+        """Return the capsule of the array."""
+        cdef object array = sns_new_array()
         self.messages.data, self.messages.used = self.w.base, self.w.p - self.w.base
         self.messages.room = self.w.end - self.w.base
         self.w.base = NULL
-        if sns_fill_schema(<ArrowSchema*>PyCapsule_GetPointer(schema, "arrow_schema"),
-                           "Z" if self.messages.large else "z", "", ARROW_FLAG_NULLABLE, 0) < 0:
-            raise MemoryError()
         give_away(&self.messages, <ArrowArray*>PyCapsule_GetPointer(array, "arrow_array"), 0)
-        return schema, array
+        return array
 
 
 def encode_batch(WritePlan plan not None, arrays, bytes header not None, bint large):
     """Encode the rows of ``arrays``, capsules of arrays of the plan's Arrow schema, as messages that begin with header.
 
-    A row that is null as a whole gives a null. Returns the capsules of schema and array, binary or large_binary. The
-    row number of an error counts over all arrays.
+    A row that is null as a whole gives a null. Returns the capsule of the array, binary or large_binary. The row number
+    of an error counts over all arrays.
     """
     cdef Encoding encoding = Encoding(plan, header, large)
     for data in arrays:
         encoding.write(<ArrowArray*>PyCapsule_GetPointer(data, "arrow_array"))
     return encoding.exported()
-
-
-cdef int64_t write_rows(Encoding e, int64_t count) noexcept nogil:
-    """Encode all rows. Returns their number, or the first row that failed."""
-    cdef Writer* w = &e.w
-    cdef WriteOp* root = e.plan.ops + e.plan.root
-    cdef const Source* rows = &e.sources[0]
-    cdef const Source* half = NULL if e.plan.half == 0 else &e.sources[e.plan.half]
-    cdef int64_t row
-    cdef uint8_t* p = w.p
-    for row in range(count):
-        if not is_valid(rows.slots.valid, rows.slots.offset + row) or (
-                half is not NULL and not has_value(root, half, row)):
-            if put_null(&e.messages):
-                halt(w, NULL, NO_MEMORY)
-                return row
-            continue
-        w.depth = 0
-        p = write_message(root, row, p, w)
-        if unlikely(p is NULL):
-            return row
-        if unlikely(p - w.base > INT32_MAX and not e.messages.large):
-            halt(w, NULL, OVERFLOW)
-            w.depth = 0
-            return row
-        w.p = p
-        end_slot(&e.messages, p - w.base)
-    return count
-
-
-cdef inline uint8_t* write_message(WriteOp* root, int64_t row, uint8_t* p, Writer* w) noexcept nogil:
-    p = room(w, p, w.header_size + LEAST_ROOM)
-    if unlikely(p is NULL):
-        return NULL
-    sns_copy(p, w.header, w.header_size)
-    p += w.header_size
-    if likely(root.kind == WRITE_RECORD and root.source == 0):
-        return write_record(root, row, p, w)
-    if root.kind == WRITE_INLINE:
-        return write_inline(root, row, p, w)
-    return write_values(&root, 1, 0, row, 0, &w.outside, 0, p, w)
 
 
 cdef str path_of_source(list sources, SourceType kind):

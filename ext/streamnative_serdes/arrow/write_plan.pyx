@@ -42,6 +42,7 @@ cdef class WritePlan(OpTable):
             self.place(error)
             raise
         self.edges = link(self.ops, self)
+        room_of(self.ops + self.root)
 
     def __dealloc__(self):
         cdef int i

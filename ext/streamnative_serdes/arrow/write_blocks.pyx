@@ -1,0 +1,419 @@
+# Encodes a block of rows column by column, where write.pyx encodes row by row.
+#
+# What a column is has to be found out once for a block, and its rows do not depend on each other, so the processor works
+# on several of them at a time. Each row of a block is written to a room of its own on a stage, and all of them are copied
+# to the messages once they are complete:
+#
+#     stage | row 0: header, values so far p |  ... up to end | SPILL | row 1: header, values ... | SPILL |
+#
+# A block is written as a whole or not at all: where a value cannot be written, nothing has changed, and write.pyx finds
+# out what is wrong with which row.
+#
+# Why no step can leave its room, whatever the columns hold, and even if another thread changes them meanwhile: most values
+# take at most so many bytes (WriteOp.room, known by the plan), and Block.left is how many the values take at most that are
+# still to come in each row. Values of any other size are written if the row has room for them besides what is left. A step
+# may write up to SPILL bytes behind its value, which the next one overwrites.
+
+cdef enum:
+    STAGE_BYTES = 32 << 10      # so that it stays in the processor's first cache
+    MOST_STAGED = 4 << 10       # bytes of a row; to copy larger ones twice takes longer than it saves
+    SPILL = 48
+    MOST_BRANCH = 63            # whose index takes one byte
+    MOST_STATIC = 64            # bytes of a fixed, or of a default
+
+cdef struct WriteBlock:
+    int count                   # rows
+    bint dense                  # they are neighbours
+    int64_t first               # slot of the first
+    int64_t left                # most bytes of the values of known size that each row still gets
+    uint8_t* p[BLOCK_ROWS]      # where each row ends so far
+    uint8_t* end[BLOCK_ROWS]    # of its room, without SPILL
+    int32_t at[BLOCK_ROWS]      # its slot, counted from the first
+
+
+cdef int64_t room_of(WriteOp* op) noexcept:
+    """Set the room of an op and those below, and whether there is a loop for it. Returns the room."""
+    cdef int64_t room = 0, most = 0
+    cdef int i
+    for i in range(op.count):
+        room += room_of(op.parts[i])
+        most = max(most, op.parts[i].room)
+    op.in_blocks = op.branch <= MOST_BRANCH and op.null_branch <= MOST_BRANCH and op.kind <= LAST_IN_BLOCKS
+    if op.kind == WRITE_MEMBERS:
+        room = most
+    elif op.kind != WRITE_RECORD:
+        room = MOST_ROOM[op.kind] if op.in_blocks else 0
+    if op.kind == WRITE_FIXED or op.kind == WRITE_CONSTANT or (op.kind == WRITE_DECIMAL and op.size >= 0):
+        op.in_blocks = op.in_blocks and op.size <= MOST_STATIC
+        room = op.size
+    elif op.kind == WRITE_FLOAT:
+        op.in_blocks = op.in_blocks and op.load == LOAD_FLOAT
+    elif op.kind == WRITE_DOUBLE:
+        op.in_blocks = op.in_blocks and (op.load == LOAD_DOUBLE or op.load == LOAD_FLOAT)
+    op.room = room + 1 if op.in_blocks else 0           # 1: the branch
+    return op.room
+
+
+# Most bytes by kind, besides the branch; in the order of WriteKind.
+cdef int64_t[LAST_IN_BLOCKS + 1] MOST_ROOM
+MOST_ROOM[:] = [0, 1, 5, 10, 10, 8, 4, 1 + SNS_SHORT, 1 + SNS_SHORT, 0, 5, 37, 16, 18, 0, 0, 0]
+
+
+# --- one field of each row --------------------------------------------------------------------------------------------
+
+cdef bint write_field(WriteOp* op, WriteStep* step, WriteBlock* b, Writer* w) noexcept nogil:
+    cdef const Source* s = &w.sources[op.source]
+    cdef uint64_t there = all_of(b)
+    if not op.in_blocks:
+        return write_one_by_one(op, step, b, w)
+    b.left -= op.room
+    if op.kind == WRITE_NULL:
+        there = 0
+    elif s.slots.valid is not NULL:
+        there &= valid_rows(s, b)
+        if there == 0 and op.null_branch >= 0:
+            put_byte(<uint8_t>(2 * op.null_branch), b)
+            return True
+    return write_there(op, s, there, step, b, w)
+
+
+cdef inline uint64_t all_of(const WriteBlock* b) noexcept nogil:
+    """A bit for each row."""
+    return ~<uint64_t>0 >> (BLOCK_ROWS - b.count)
+
+
+cdef inline void put_byte(uint8_t byte, WriteBlock* b) noexcept nogil:
+    cdef int k
+    for k in range(b.count):
+        b.p[k][0] = byte
+        b.p[k] += 1
+
+
+cdef uint64_t valid_rows(const Source* s, const WriteBlock* b) noexcept nogil:
+    """The bits of the rows that are not null; those beyond the last row may be set."""
+    cdef const uint8_t* valid = s.slots.valid
+    cdef int64_t slot = b.first + s.slots.offset
+    cdef uint64_t found = 0
+    cdef int k, bytes_
+    if not b.dense:
+        for k in range(b.count):
+            found |= <uint64_t>is_valid(valid, slot + b.at[k]) << k
+        return found
+    valid += slot >> 3
+    slot &= 7
+    bytes_ = <int>((slot + b.count + 7) >> 3)           # no others are sure to exist
+    for k in range(min(bytes_, 8)):
+        found |= <uint64_t>valid[k] << (8 * k)
+    found >>= slot
+    return found | (<uint64_t>valid[8] << (64 - slot) if bytes_ > 8 else 0)
+
+
+cdef bint write_there(WriteOp* op, const Source* s, uint64_t there, WriteStep* step, WriteBlock* b,
+                      Writer* w) noexcept nogil:
+    """Write a value for each row that is ``there``, and null for others."""
+    cdef uint64_t lacking = all_of(b) & ~there
+    cdef bint optional = op.branch >= 0 or lacking != 0
+    if op.kind == WRITE_RECORD:
+        return write_records(op, there, b, w)
+    if op.kind == WRITE_MEMBERS:
+        return write_all_members(op, there, step, b, w)
+    if lacking and op.null_branch < 0:
+        return op.null_branch == NO_BYTES
+    # Whether there are branches is a constant in each call, so that compilers make a loop of each of them.
+    return write_leaves(op, s, there, b, w, True) if optional else write_leaves(op, s, there, b, w, False)
+
+
+cdef inline bint write_leaves(WriteOp* op, const Source* s, uint64_t there, WriteBlock* b, Writer* w,
+                              bint optional) noexcept nogil:
+    if op.kind == WRITE_TEXT or op.kind == WRITE_BYTES:
+        return put_texts(op, s, there, b, w, optional)
+    elif op.kind == WRITE_LONG:
+        put_longs(op, s, there, b, optional)
+    elif op.kind == WRITE_INT:
+        put_ints(op, s, there, b, optional)
+    elif op.kind == WRITE_WHOLE:
+        return put_wholes(op, s, there, b, optional)
+    elif op.kind == WRITE_DOUBLE or op.kind == WRITE_FLOAT:
+        put_reals(op, s, there, b, optional)
+    elif op.kind == WRITE_BOOLEAN:
+        put_booleans(op, s, there, b, optional)
+    else:
+        return put_others(op, s, there, b, w, optional)
+    return True
+
+
+cdef bint write_one_by_one(WriteOp* op, WriteStep* step, WriteBlock* b, Writer* w) noexcept nogil:
+    """The same for types without a loop of their own."""
+    cdef int k
+    for k in range(b.count):
+        w.end = b.end[k] - b.left
+        b.p[k] = write_values(&op, 1, 0, b.first + b.at[k], 0, step, step.index, b.p[k], w)
+        if unlikely(b.p[k] is NULL):
+            return False
+    return True
+
+
+# --- records and unions of them ---------------------------------------------------------------------------------------
+
+cdef struct Chosen:             # some rows of a block as a block of their own
+    WriteBlock block
+    uint8_t row[BLOCK_ROWS]     # in the other block
+
+
+cdef void choose(const WriteBlock* b, uint64_t rows, Chosen* out) noexcept nogil:
+    cdef WriteBlock* some = &out.block
+    cdef int k, j = 0
+    while rows:
+        k = sns_lowest_bit(rows)
+        rows &= rows - 1
+        some.p[j], some.end[j], some.at[j], out.row[j] = b.p[k], b.end[k], b.at[k], <uint8_t>k
+        j += 1
+    some.count, some.dense, some.first, some.left = j, False, b.first, b.left
+
+
+cdef void put_back(const Chosen* some, WriteBlock* b) noexcept nogil:
+    cdef int j
+    for j in range(some.block.count):
+        b.p[some.row[j]] = some.block.p[j]
+
+
+cdef bint write_records(WriteOp* op, uint64_t there, WriteBlock* b, Writer* w) noexcept nogil:
+    cdef Chosen some
+    there &= all_of(b)
+    if not put_branches(op, there, b):
+        return False
+    if there == all_of(b):
+        return write_fields(op, b, w)
+    if there == 0:
+        return True
+    choose(b, there, &some)
+    if not write_fields(op, &some.block, w):
+        return False
+    put_back(&some, b)
+    return True
+
+
+cdef bint write_fields(WriteOp* op, WriteBlock* b, Writer* w) noexcept nogil:
+    cdef WriteStep* step = enter_write(op, w)
+    cdef int i
+    if step is NULL:
+        return False
+    for i in range(op.count):
+        b.left += op.parts[i].room
+    for i in range(op.count):
+        step.index = i
+        if not write_field(op.parts[i], step, b, w):
+            return False
+    w.depth -= 1
+    return True
+
+
+cdef inline bint put_branches(const WriteOp* op, uint64_t there, WriteBlock* b) noexcept nogil:
+    cdef uint8_t null = <uint8_t>(2 * op.null_branch), differs = <uint8_t>(null ^ 2 * op.branch)
+    cdef int k
+    if there == all_of(b):
+        if op.branch >= 0:
+            put_byte(<uint8_t>(2 * op.branch), b)
+        return True
+    if op.null_branch < 0:
+        return False
+    for k in range(b.count):
+        b.p[k][0] = null ^ (differs & <uint8_t>-(there >> k & 1))
+        b.p[k] += 1
+    return True
+
+
+cdef bint write_all_members(WriteOp* op, uint64_t there, WriteStep* step, WriteBlock* b, Writer* w) noexcept nogil:
+    """Write the member of each row that is not null."""
+    cdef uint64_t seen = 0, rows
+    cdef const Source* member
+    cdef Chosen some
+    cdef int i
+    for i in range(op.count):
+        member = &w.sources[op.parts[i].source]
+        if op.parts[i].load == LOAD_NOTHING:
+            continue
+        rows = there & (~<uint64_t>0 if member.slots.valid is NULL else valid_rows(member, b))
+        if unlikely(rows & seen):
+            return False
+        seen |= rows
+        if rows == 0:
+            continue
+        choose(b, rows, &some)
+        some.block.left += op.parts[i].room
+        if not write_field(op.parts[i], step, &some.block, w):
+            return False
+        put_back(&some, b)
+    if seen == all_of(b):
+        return True
+    if op.null_branch < 0:
+        return False
+    choose(b, all_of(b) & ~seen, &some)
+    put_byte(<uint8_t>(2 * op.null_branch), &some.block)
+    put_back(&some, b)
+    return True
+
+
+# --- leaves: each function writes a value for each row, and its branch if ``optional`` --------------------------------
+#
+# Which rows are null cannot be foreseen, so most loops do not branch for it: a value is written in vain. The slot of a
+# null exists, whatever it holds.
+
+cdef inline uint8_t* put_branch(const WriteOp* op, uint64_t there, int k, uint8_t* p, bint optional) noexcept nogil:
+    cdef uint8_t null = <uint8_t>(2 * op.null_branch)
+    if not optional:
+        return p
+    p[0] = null ^ ((null ^ <uint8_t>(2 * op.branch)) & <uint8_t>-(there >> k & 1))
+    return p + 1
+
+
+cdef inline uint64_t if_in(uint64_t there, int k, bint optional) noexcept nogil:
+    """All bits if row k is there, else none."""
+    return -(there >> k & 1) if optional else ~<uint64_t>0
+
+
+cdef inline bint put_texts(const WriteOp* op, const Source* s, uint64_t there, WriteBlock* b, Writer* w,
+                           bint optional) noexcept nogil:
+    cdef const uint8_t* data
+    cdef const uint8_t* limit = s.slots.limit
+    cdef int64_t size = 0
+    cdef bint binary = op.kind == WRITE_BYTES, small = s.slots.how == SMALL_OFFSETS
+    cdef uint8_t* p
+    cdef uint64_t mask
+    cdef int k
+    for k in range(b.count):
+        p = put_branch(op, there, k, b.p[k], optional)
+        mask = if_in(there, k, optional)
+        if likely(small):
+            data = small_bytes_at(&s.slots, b.first + b.at[k], &size)
+            size &= mask
+        elif mask:
+            data = other_bytes_at(&s.slots, s.slots.offset + b.first + b.at[k], &size)
+        else:
+            b.p[k] = p
+            continue
+        if likely(<uint64_t>size <= SNS_SHORT and limit - data >= SNS_SHORT) and likely(
+                sns_copy_short(p + 1, data, size) or binary):
+            p[0] = <uint8_t>(2 * size)
+            b.p[k] = p + ((1 + size) & mask)
+        elif mask:
+            b.p[k] = put_longer(op, data, size, p, b.end[k] - b.left, w)
+            if unlikely(b.p[k] is NULL):
+                return False
+        else:
+            b.p[k] = p
+    return True
+
+
+cdef uint8_t* put_longer(const WriteOp* op, const uint8_t* data, int64_t size, uint8_t* p, const uint8_t* end,
+                         Writer* w) noexcept nogil:
+    """Write text or bytes of any size, up to ``end`` at most. NULL if that is too little, or the text is damaged."""
+    if unlikely(size > end - p - 10):           # a length takes up to 10 bytes
+        return halt(w, NULL, NO_MEMORY)
+    p = put_whole(p, size)
+    if op.kind == WRITE_BYTES:
+        sns_copy(p, data, size)
+    elif unlikely(not sns_copy_utf8(p, data, size)):
+        return halt(w, NULL, BAD_TEXT)
+    return p + size
+
+
+cdef inline void put_longs(const WriteOp* op, const Source* s, uint64_t there, WriteBlock* b,
+                           bint optional) noexcept nogil:
+    cdef const int64_t* slots = <const int64_t*>s.slots.slots + s.slots.offset + b.first
+    cdef uint8_t* p
+    cdef int k
+    for k in range(b.count):
+        p = put_branch(op, there, k, b.p[k], optional)
+        b.p[k] = p + (sns_put_wide_varint(p, sns_zigzag(slots[b.at[k]])) & if_in(there, k, optional))
+
+
+cdef inline void put_ints(const WriteOp* op, const Source* s, uint64_t there, WriteBlock* b,
+                          bint optional) noexcept nogil:
+    cdef const int32_t* slots = <const int32_t*>s.slots.slots + s.slots.offset + b.first
+    cdef uint8_t* p
+    cdef int k
+    for k in range(b.count):
+        p = put_branch(op, there, k, b.p[k], optional)
+        b.p[k] = p + (sns_put_wide_varint(p, sns_zigzag(slots[b.at[k]])) & if_in(there, k, optional))
+
+
+cdef inline bint put_wholes(WriteOp* op, const Source* s, uint64_t there, WriteBlock* b, bint optional) noexcept nogil:
+    cdef uint64_t mask
+    cdef int64_t value = 0
+    cdef uint8_t* p
+    cdef bint fits
+    cdef int k
+    for k in range(b.count):
+        p = put_branch(op, there, k, b.p[k], optional)
+        mask = if_in(there, k, optional)
+        fits = load_whole(s, op.load, b.first + b.at[k], &value)
+        value &= mask                           # 0 can always be written
+        if op.by > 1:
+            value = floor_div(value, op.by)
+        elif op.times != 1:
+            fits = to_avros_unit(op, &value) and fits
+        if unlikely((not fits and mask) or value < op.low or value > op.high):
+            return False
+        b.p[k] = p + (sns_put_wide_varint(p, sns_zigzag(value)) & mask)
+    return True
+
+
+cdef inline void put_reals(const WriteOp* op, const Source* s, uint64_t there, WriteBlock* b,
+                           bint optional) noexcept nogil:
+    cdef int64_t slot = s.slots.offset + b.first
+    cdef const uint8_t* slots = s.slots.slots
+    cdef uint8_t* p
+    cdef int k
+    for k in range(b.count):
+        p = put_branch(op, there, k, b.p[k], optional)
+        if op.kind == WRITE_FLOAT:
+            sns_put_float(p, (<const float*>slots)[slot + b.at[k]])
+            b.p[k] = p + (4 & if_in(there, k, optional))
+        else:
+            sns_put_double(p, (<const double*>slots)[slot + b.at[k]] if op.load == LOAD_DOUBLE
+                           else (<const float*>slots)[slot + b.at[k]])
+            b.p[k] = p + (8 & if_in(there, k, optional))
+
+
+cdef inline void put_booleans(const WriteOp* op, const Source* s, uint64_t there, WriteBlock* b,
+                              bint optional) noexcept nogil:
+    cdef int64_t slot
+    cdef uint8_t* p
+    cdef int k
+    for k in range(b.count):
+        p = put_branch(op, there, k, b.p[k], optional)
+        slot = s.slots.offset + b.first + b.at[k]
+        p[0] = s.slots.slots[slot >> 3] >> (slot & 7) & 1
+        b.p[k] = p + (1 & if_in(there, k, optional))
+
+
+cdef bint put_others(WriteOp* op, const Source* s, uint64_t there, WriteBlock* b, Writer* w,
+                     bint optional) noexcept nogil:
+    cdef int k
+    for k in range(b.count):
+        b.p[k] = put_branch(op, there, k, b.p[k], optional)
+        if there >> k & 1:
+            b.p[k] = put_other(op, s, b.first + b.at[k], b.p[k], w)
+            if unlikely(b.p[k] is NULL):
+                return False
+    return True
+
+
+cdef inline uint8_t* put_other(WriteOp* op, const Source* s, int64_t slot, uint8_t* p, Writer* w) noexcept nogil:
+    cdef const uint8_t* data
+    cdef int64_t size = 0
+    if op.kind == WRITE_ENUM:
+        return write_enum(op, s, slot, p, w)
+    elif op.kind == WRITE_DECIMAL:
+        return put_decimal(op, s, slot, p, w)
+    elif op.kind == WRITE_CONSTANT:
+        sns_copy(p, op.text, op.size)
+        return p + op.size
+    elif op.kind == WRITE_FIXED:
+        data = bytes_at(&s.slots, slot, &size)
+        if size != op.size:
+            return halt(w, op, BAD_SIZE, size)
+        sns_copy(p, data, size)
+        return p + size
+    return write_uuid(op, s, slot, p, w)

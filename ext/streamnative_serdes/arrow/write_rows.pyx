@@ -1,0 +1,135 @@
+# The loop over the rows of a batch that is encoded, without the GIL: which of them make a block (write_blocks.pyx), and
+# which are encoded one by one.
+
+cdef int64_t write_rows(Encoding e, int64_t count) noexcept nogil:
+    """Encode all rows. Returns their number, or the first row that failed."""
+    cdef Writer* w = &e.w
+    cdef WriteOp* root = e.plan.ops + e.plan.root
+    cdef const Source* rows = &e.sources[0]
+    cdef const Source* half = NULL if e.plan.half == 0 else &e.sources[e.plan.half]
+    cdef int64_t row = 0
+    cdef uint8_t* p = w.p
+    cdef int done
+    while row < count:
+        if row >= e.alone:
+            done = write_next_block(e, row, count)
+            p = w.p
+            if done:
+                row += done
+                continue
+        if not is_valid(rows.slots.valid, rows.slots.offset + row) or (
+                half is not NULL and not has_value(root, half, row)):
+            if put_null(&e.messages):
+                halt(w, NULL, NO_MEMORY)
+                return row
+            row += 1
+            continue
+        w.depth = 0
+        p = write_message(root, row, p, w)
+        if unlikely(p is NULL):
+            return row
+        if unlikely(p - w.base > INT32_MAX and not e.messages.large):
+            halt(w, NULL, OVERFLOW)
+            w.depth = 0
+            return row
+        w.p = p
+        end_slot(&e.messages, p - w.base)
+        row += 1
+    return count
+
+
+cdef inline uint8_t* write_message(WriteOp* root, int64_t row, uint8_t* p, Writer* w) noexcept nogil:
+    p = room(w, p, w.header_size + LEAST_ROOM)
+    if unlikely(p is NULL):
+        return NULL
+    sns_copy(p, w.header, w.header_size)
+    p += w.header_size
+    if likely(root.kind == WRITE_RECORD and root.source == 0):
+        return write_record(root, row, p, w)
+    if root.kind == WRITE_INLINE:
+        return write_inline(root, row, p, w)
+    return write_values(&root, 1, 0, row, 0, &w.outside, 0, p, w)
+
+
+# Blocks
+
+cdef int write_next_block(Encoding e, int64_t row, int64_t count) noexcept nogil:
+    """Encode the rows from ``row`` on as a block. Returns how many; 0: they have to be encoded one by one."""
+    cdef WriteOp* root = e.plan.ops + e.plan.root
+    cdef int rows = 0
+    while True:
+        rows = begin_block(e, root, row, count)
+        if rows < LEAST_ROWS:
+            e.alone = INT64_MAX
+            return 0
+        e.w.depth, e.w.fault = 0, NO_FAULT
+        if likely(write_block(e, root) and copy_block(e)):
+            return rows
+        if e.w.fault != NO_MEMORY:
+            e.alone = row + rows
+            return 0
+        e.extra = max(2 * e.extra, e.usual)
+
+
+cdef int begin_block(Encoding e, const WriteOp* root, int64_t row, int64_t count) noexcept nogil:
+    """Set up the next block. Returns how many rows it has."""
+    cdef WriteBlock* b = &e.block
+    cdef int64_t head = e.w.header_size, stride = head + root.room + e.extra + SPILL
+    cdef int k
+    if stride > MOST_STAGED:
+        return 0
+    b.count, b.dense, b.first = <int>min(STAGE_BYTES // stride, <int64_t>BLOCK_ROWS, count - row), True, row
+    b.left = root.room
+    for k in range(b.count):
+        b.p[k] = e.stage + k * stride
+        b.end[k] = b.p[k] + stride - SPILL
+        sns_copy(b.p[k], e.w.header, head)
+        b.p[k] += head
+        b.at[k] = k
+    e.stride = stride
+    return b.count
+
+
+cdef bint write_block(Encoding e, WriteOp* root) noexcept nogil:
+    """Write the rows of the block to the stage; False if a value cannot be written, or (NO_MEMORY) lacks room."""
+    cdef Writer* w = &e.w
+    cdef uint8_t* base = w.base
+    cdef uint8_t* end = w.end
+    cdef bint done
+    w.staged = True
+    e.block.left -= root.room
+    done = write_records(root, ~<uint64_t>0, &e.block, w)
+    w.base, w.end, w.staged = base, end, False
+    return done
+
+
+cdef bint copy_block(Encoding e) noexcept nogil:
+    """Append the rows of the block to the messages. False if they do not fit: the caller finds out what is too much."""
+    cdef WriteBlock* b = &e.block
+    cdef Writer* w = &e.w
+    cdef const uint8_t* from_
+    cdef int64_t total = 0, size, i, used
+    cdef uint8_t* p
+    cdef int k
+    for k in range(b.count):
+        total += b.p[k] - e.stage - k * e.stride
+    p = room(w, w.p, total + SPILL)
+    if p is NULL:
+        e.extra = MOST_STAGED           # to encode them one by one asks for less memory
+        return False
+    w.p = p
+    if p - w.base + total > INT32_MAX and not e.messages.large:
+        return False
+    w.p += total
+    used = p - w.base
+    for k in range(b.count):
+        from_ = e.stage + k * e.stride
+        size = b.p[k] - from_
+        i = 0
+        while i < size:                 # the stage and the messages have SPILL bytes more
+            memcpy(p + i, from_ + i, SNS_SHORT)
+            i += SNS_SHORT
+        p += size
+        used += size
+        end_slot(&e.messages, used)
+    return True
