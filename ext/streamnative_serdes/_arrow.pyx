@@ -80,6 +80,8 @@ cdef extern from "arrow/values.h":
         uint64_t low, high
     void prefetch "SNS_PREFETCH" (const void*) noexcept nogil
     bint sns_copy_utf8(uint8_t*, const uint8_t*, Py_ssize_t) noexcept nogil
+    Py_ssize_t SNS_MEDIUM
+    bint sns_copy_medium(uint8_t*, const uint8_t*, Py_ssize_t) noexcept nogil
     bint sns_is_utf8(const uint8_t*, Py_ssize_t) noexcept nogil
     bint sns_get_int128(const uint8_t*, Py_ssize_t, sns_int128*) noexcept nogil
     bint sns_within(sns_int128, sns_int128) noexcept nogil
@@ -92,6 +94,7 @@ cdef extern from "arrow/values.h":
     bint sns_shift_right(sns_int128*, int) noexcept nogil
     int sns_lowest_bit(uint64_t) noexcept nogil
     int sns_put_wide_varint(uint8_t*, uint64_t) noexcept nogil
+    bint sns_copy_usual_uuid(uint8_t*, const uint8_t*) noexcept nogil
     uint32_t sns_hash(const uint8_t*, Py_ssize_t) noexcept nogil
 
 include "codec/shared.pyx"

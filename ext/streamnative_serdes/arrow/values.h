@@ -92,6 +92,24 @@ static SNS_NOINLINE int sns_copy_ascii(uint8_t *to, const uint8_t *from, Py_ssiz
 #endif
 }
 
+/* The same as sns_copy_short, of up to 63 bytes. Reads and writes 64 of them. */
+enum { SNS_MEDIUM = 63 };
+static inline int sns_copy_medium(uint8_t *to, const uint8_t *from, Py_ssize_t n) {
+#if defined(SNS_SSE2)
+    uint64_t odd = 0;
+    int k;
+    for (k = 0; k < 4; k++) {
+        __m128i text = _mm_loadu_si128((const __m128i *)(from + 16 * k));
+        odd |= (uint64_t)(uint32_t)_mm_movemask_epi8(text) << (16 * k);
+        _mm_storeu_si128((__m128i *)(to + 16 * k), text);
+    }
+    return (odd & ((UINT64_C(1) << n) - 1)) == 0;
+#else
+    int low = sns_copy_short(to, from, n < SNS_SHORT ? n : SNS_SHORT);
+    return sns_copy_short(to + SNS_SHORT, from + SNS_SHORT, n < SNS_SHORT ? 0 : n - SNS_SHORT) & low;
+#endif
+}
+
 /* Copy n bytes, and return whether they are valid UTF-8. */
 static inline int sns_copy_utf8(uint8_t *to, const uint8_t *from, Py_ssize_t n) {
     if (n > SNS_SHORT) return SNS_LIKELY(sns_copy_ascii(to, from, n)) || sns_check_utf8(from, n);
@@ -100,6 +118,28 @@ static inline int sns_copy_utf8(uint8_t *to, const uint8_t *from, Py_ssize_t n) 
 }
 
 static inline int sns_is_utf8(const uint8_t *p, Py_ssize_t n) { return sns_is_ascii(p, n) || sns_check_utf8(p, n); }
+
+/* Copy the 36 characters of a UUID, and return whether they are in the usual form, with small letters. 0 where there are
+ * no vectors: then all have to be parsed.
+ */
+static inline int sns_copy_usual_uuid(uint8_t *to, const uint8_t *from) {
+#if defined(SNS_SSE2)
+    static const int starts[3] = {0, 16, 20}, dashes[3] = {0x2100, 0x0084, 0x0008};
+    int i, odd = 0;
+    for (i = 0; i < 3; i++) {
+        __m128i text = _mm_loadu_si128((const __m128i *)(from + starts[i]));
+        __m128i digit = _mm_and_si128(_mm_cmpgt_epi8(text, _mm_set1_epi8('0' - 1)), _mm_cmplt_epi8(text, _mm_set1_epi8('9' + 1)));
+        __m128i letter = _mm_and_si128(_mm_cmpgt_epi8(text, _mm_set1_epi8('a' - 1)), _mm_cmplt_epi8(text, _mm_set1_epi8('f' + 1)));
+        odd |= _mm_movemask_epi8(_mm_or_si128(digit, letter)) ^ dashes[i] ^ 0xFFFF;
+        odd |= _mm_movemask_epi8(_mm_cmpeq_epi8(text, _mm_set1_epi8('-'))) ^ dashes[i];
+        _mm_storeu_si128((__m128i *)(to + starts[i]), text);
+    }
+    return odd == 0;
+#else
+    (void)to, (void)from;
+    return 0;
+#endif
+}
 
 /* --- whole numbers of 128 bits, two's complement ------------------------------------------------------------------ */
 

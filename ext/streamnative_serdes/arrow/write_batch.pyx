@@ -66,6 +66,7 @@ cdef class Encoding:
         PyMem_Free(self.sources)
         PyMem_Free(self.w.steps)
         free(self.stage)
+        free(self.w.medium)
         sns_free(self.w.base)
         sns_free(self.messages.valid)
         sns_free(self.messages.offsets)
@@ -156,8 +157,9 @@ cdef class Encoding:
                                       and self.sources[0].slots.valid is NULL):
             return 0
         if self.stage is NULL:
-            self.stage = <uint8_t*>malloc(STAGE_BYTES)
-            if self.stage is NULL:
+            self.stage = <uint8_t*>malloc(STAGE_BYTES + ITEMS_BYTES)
+            self.w.medium = <bint*>calloc(self.plan.count, sizeof(bint))
+            if self.stage is NULL or self.w.medium is NULL:
                 raise MemoryError()
         self.alone, self.usual = 0, self.expected // count + LEAST_ROOM
         self.extra = 0

@@ -16,8 +16,10 @@
 
 cdef enum:
     STAGE_BYTES = 32 << 10      # so that it stays in the processor's first cache
+    ITEMS_BYTES = 16 << 10      # of another stage, for the items of lists
     MOST_STAGED = 4 << 10       # bytes of a row; to copy larger ones twice takes longer than it saves
-    SPILL = 48
+    SPILL = 80
+    COPIED = 64                 # bytes at a time
     MOST_BRANCH = 63            # whose index takes one byte
     MOST_STATIC = 64            # bytes of a fixed, or of a default
 
@@ -41,7 +43,11 @@ cdef int64_t room_of(WriteOp* op) noexcept:
     op.in_blocks = op.branch <= MOST_BRANCH and op.null_branch <= MOST_BRANCH and op.kind <= LAST_IN_BLOCKS
     if op.kind == WRITE_MEMBERS:
         room = most
-    elif op.kind != WRITE_RECORD:
+    elif op.kind == WRITE_ARRAY or op.kind == WRITE_MAP:
+        op.in_blocks = op.in_blocks and room + 2 * SPILL <= ITEMS_BYTES // LEAST_ROWS
+        op.items_room = room
+        room = MOST_ROOM[op.kind]
+    elif op.kind != WRITE_RECORD and op.kind != WRITE_INDEXED:
         room = MOST_ROOM[op.kind] if op.in_blocks else 0
     if op.kind == WRITE_FIXED or op.kind == WRITE_CONSTANT or (op.kind == WRITE_DECIMAL and op.size >= 0):
         op.in_blocks = op.in_blocks and op.size <= MOST_STATIC
@@ -56,20 +62,21 @@ cdef int64_t room_of(WriteOp* op) noexcept:
 
 # Most bytes by kind, besides the branch; in the order of WriteKind.
 cdef int64_t[LAST_IN_BLOCKS + 1] MOST_ROOM
-MOST_ROOM[:] = [0, 1, 5, 10, 10, 8, 4, 1 + SNS_SHORT, 1 + SNS_SHORT, 0, 5, 37, 16, 18, 0, 0, 0]
+MOST_ROOM[:] = [0, 1, 5, 10, 10, 8, 4, 1 + SNS_SHORT, 1 + SNS_SHORT, 0, 5, 37, 16, 18, 0, 0, 0, 0, 11, 11]
 
 
 # --- one field of each row --------------------------------------------------------------------------------------------
 
-cdef bint write_field(WriteOp* op, WriteStep* step, WriteBlock* b, Writer* w) noexcept nogil:
+cdef bint write_field(WriteOp* op, WriteStep* step, WriteBlock* b, Writer* w, bint known=False) noexcept nogil:
+    """Write a value or null for each row; none is null if that is ``known``."""
     cdef const Source* s = &w.sources[op.source]
     cdef uint64_t there = all_of(b)
-    if not op.in_blocks:
-        return write_one_by_one(op, step, b, w)
     b.left -= op.room
+    if not op.in_blocks or (w.items is NULL and (op.kind == WRITE_ARRAY or op.kind == WRITE_MAP)):
+        return write_one_by_one(op, step, b, w)
     if op.kind == WRITE_NULL:
         there = 0
-    elif s.slots.valid is not NULL:
+    elif s.slots.valid is not NULL and not known:
         there &= valid_rows(s, b)
         if there == 0 and op.null_branch >= 0:
             put_byte(<uint8_t>(2 * op.null_branch), b)
@@ -101,6 +108,9 @@ cdef uint64_t valid_rows(const Source* s, const WriteBlock* b) noexcept nogil:
         return found
     valid += slot >> 3
     slot &= 7
+    if b.count == BLOCK_ROWS:
+        found = (sns_get_u32le(valid) | <uint64_t>sns_get_u32le(valid + 4) << 32) >> slot
+        return found | <uint64_t>valid[8] << (64 - slot) if slot else found
     bytes_ = <int>((slot + b.count + 7) >> 3)           # no others are sure to exist
     for k in range(min(bytes_, 8)):
         found |= <uint64_t>valid[k] << (8 * k)
@@ -117,6 +127,10 @@ cdef bint write_there(WriteOp* op, const Source* s, uint64_t there, WriteStep* s
         return write_records(op, there, b, w)
     if op.kind == WRITE_MEMBERS:
         return write_all_members(op, there, step, b, w)
+    if op.kind == WRITE_INDEXED:
+        return write_all_indexed(op, s, there, step, b, w)
+    if op.kind == WRITE_ARRAY or op.kind == WRITE_MAP:
+        return write_lists(op, s, there, b, w)
     if lacking and op.null_branch < 0:
         return op.null_branch == NO_BYTES
     # Whether there are branches is a constant in each call, so that compilers make a loop of each of them.
@@ -126,15 +140,19 @@ cdef bint write_there(WriteOp* op, const Source* s, uint64_t there, WriteStep* s
 cdef inline bint write_leaves(WriteOp* op, const Source* s, uint64_t there, WriteBlock* b, Writer* w,
                               bint optional) noexcept nogil:
     if op.kind == WRITE_TEXT or op.kind == WRITE_BYTES:
-        return put_texts(op, s, there, b, w, optional)
+        return (put_texts(op, s, there, b, w, optional, True) if w.medium[op.number]
+                else put_texts(op, s, there, b, w, optional, False))
     elif op.kind == WRITE_LONG:
-        put_longs(op, s, there, b, optional)
+        put_numbers(op, s, there, b, True, optional)
     elif op.kind == WRITE_INT:
-        put_ints(op, s, there, b, optional)
+        put_numbers(op, s, there, b, False, optional)
     elif op.kind == WRITE_WHOLE:
-        return put_wholes(op, s, there, b, optional)
-    elif op.kind == WRITE_DOUBLE or op.kind == WRITE_FLOAT:
-        put_reals(op, s, there, b, optional)
+        return (put_wholes(op, s, there, b, True, optional) if op.load == LOAD_I64 and op.by == 1000
+                else put_wholes(op, s, there, b, False, optional))
+    elif op.kind == WRITE_DOUBLE:
+        put_doubles(op, s, there, b, optional)
+    elif op.kind == WRITE_FLOAT:
+        put_floats(op, s, there, b, optional)
     elif op.kind == WRITE_BOOLEAN:
         put_booleans(op, s, there, b, optional)
     else:
@@ -241,29 +259,237 @@ cdef bint write_all_members(WriteOp* op, uint64_t there, WriteStep* step, WriteB
             continue
         choose(b, rows, &some)
         some.block.left += op.parts[i].room
-        if not write_field(op.parts[i], step, &some.block, w):
+        if not write_field(op.parts[i], step, &some.block, w, True):
             return False
         put_back(&some, b)
-    if seen == all_of(b):
+    return null_rows(op, all_of(b) & ~seen, b)
+
+
+cdef bint null_rows(const WriteOp* op, uint64_t rows, WriteBlock* b) noexcept nogil:
+    """Write null for some rows; False if that is no branch."""
+    cdef Chosen some
+    if rows == 0:
         return True
     if op.null_branch < 0:
         return False
-    choose(b, all_of(b) & ~seen, &some)
+    choose(b, rows, &some)
     put_byte(<uint8_t>(2 * op.null_branch), &some.block)
     put_back(&some, b)
     return True
 
 
+cdef bint write_all_indexed(WriteOp* op, const Source* s, uint64_t there, WriteStep* step, WriteBlock* b,
+                            Writer* w) noexcept nogil:
+    """Write the dictionary value that each row's index refers to."""
+    cdef WriteOp* value = op.parts[0]
+    cdef int64_t number = 0
+    cdef Chosen some
+    cdef int j
+    there &= all_of(b)
+    if there:
+        choose(b, there, &some)
+        for j in range(some.block.count):
+            if not load_whole(s, op.load, b.first + some.block.at[j], &number) or number < 0 or number >= s.width:
+                return False
+            if number > INT32_MAX:
+                return False
+            some.block.at[j] = <int32_t>number
+        some.block.first = 0
+        some.block.left += value.room
+        if not write_field(value, step, &some.block, w):
+            return False
+        put_back(&some, b)
+    return null_rows(op, all_of(b) & ~there, b)
+
+
+# --- arrays and maps: the items of all rows are blocks too, on a stage of their own -----------------------------------
+
+cdef bint write_lists(WriteOp* op, const Source* s, uint64_t there, WriteBlock* b, Writer* w) noexcept nogil:
+    cdef WriteStep* step
+    cdef uint8_t* items = w.items
+    cdef Chosen some
+    there &= all_of(b)
+    if not put_branches(op, there, b):
+        return False
+    step = enter_write(op, w)
+    if step is NULL:
+        return False
+    w.items = NULL
+    if there == all_of(b):
+        if not write_items(op, s, step, b, items, w):
+            return False
+    elif there:
+        choose(b, there, &some)
+        if not write_items(op, s, step, &some.block, items, w):
+            return False
+        put_back(&some, b)
+    w.items = items
+    w.depth -= 1
+    return True
+
+
+cdef bint write_items(WriteOp* op, const Source* s, WriteStep* step, WriteBlock* b, uint8_t* stage,
+                      Writer* w) noexcept nogil:
+    """Write the list of each row: how many items, the items, and 0."""
+    cdef int i, simple = 0
+    for i in range(op.count):
+        simple += is_simple(op.parts[i], &w.sources[op.parts[i].source])
+    if simple < op.count:
+        return write_staged_items(op, s, step, b, stage, w)
+    if op.kind == WRITE_MAP:
+        return put_items(op, op.parts[0], op.parts[1], s, b, w, True)
+    return put_items(op, op.parts[0], op.parts[0], s, b, w, False)
+
+
+cdef inline bint is_simple(const WriteOp* op, const Source* s) noexcept nogil:
+    """Whether put_item() can write the values."""
+    if op.branch >= 0 or s.slots.valid is not NULL:
+        return False
+    if op.kind == WRITE_TEXT or op.kind == WRITE_BYTES:
+        return s.slots.how == SMALL_OFFSETS
+    return op.kind == WRITE_LONG or op.kind == WRITE_INT or (op.kind == WRITE_DOUBLE and op.load == LOAD_DOUBLE)
+
+
+cdef inline bint put_items(const WriteOp* op, const WriteOp* one, const WriteOp* other, const Source* s, WriteBlock* b,
+                           Writer* w, bint pairs) noexcept nogil:
+    """Write lists of simple values, or of pairs of them, where they belong at once."""
+    cdef Source ones = w.sources[one.source], others = w.sources[other.source]
+    cdef int64_t first = 0, count = 0, slot
+    cdef const uint8_t* end
+    cdef uint8_t* p
+    cdef int k
+    for k in range(b.count):
+        list_at(s, op.load, b.first + b.at[k], &first, &count)
+        p, end = b.p[k], b.end[k] - b.left
+        if count:
+            p = put_whole(p, count)
+        for slot in range(first, first + count):
+            p = put_item(one, &ones, slot, p, end, w)
+            if pairs and likely(p is not NULL):
+                p = put_item(other, &others, slot, p, end, w)
+            if unlikely(p is NULL):
+                return False
+        p[0] = 0
+        b.p[k] = p + 1
+    return True
+
+
+cdef inline uint8_t* put_item(const WriteOp* op, const Source* s, int64_t slot, uint8_t* p, const uint8_t* end,
+                              Writer* w) noexcept nogil:
+    """Write a value that is not null, up to ``end`` at most."""
+    cdef int64_t size = 0
+    cdef const uint8_t* data
+    if op.kind == WRITE_TEXT or op.kind == WRITE_BYTES:
+        data = small_bytes_at(&s.slots, slot, &size)
+        if (likely(<uint64_t>size <= SNS_MEDIUM and s.slots.limit - data > SNS_MEDIUM and size + 1 < end - p)
+                and likely(sns_copy_medium(p + 1, data, size) or op.kind == WRITE_BYTES)):
+            p[0] = <uint8_t>(2 * size)
+            return p + 1 + size
+        return put_longer(op, data, size, p, end, w)
+    if unlikely(end - p < 10):
+        return halt(w, NULL, NO_MEMORY)
+    slot += s.slots.offset
+    if op.kind == WRITE_LONG:
+        return p + sns_put_wide_varint(p, sns_zigzag((<const int64_t*>s.slots.slots)[slot]))
+    elif op.kind == WRITE_INT:
+        return p + sns_put_wide_varint(p, sns_zigzag((<const int32_t*>s.slots.slots)[slot]))
+    sns_put_double(p, (<const double*>s.slots.slots)[slot])
+    return p + 8
+
+
+cdef bint write_staged_items(WriteOp* op, const Source* s, WriteStep* step, WriteBlock* b, uint8_t* stage,
+                             Writer* w) noexcept nogil:
+    cdef int64_t stride = op.items_room + w.extra + SPILL, first = 0, count = 0, slot
+    cdef int most = <int>min(ITEMS_BYTES // stride, <int64_t>BLOCK_ROWS), k
+    cdef Chosen items
+    if most == 0:
+        return halt(w, NULL, NO_MEMORY) is not NULL
+    items.block.count = 0
+    for k in range(b.count):
+        list_at(s, op.load, b.first + b.at[k], &first, &count)
+        if count:
+            b.p[k] = put_whole(b.p[k], count)
+        for slot in range(first, first + count):
+            if items.block.count == most or not add_item(&items, slot, k):
+                if not write_some(op, step, &items, stage, stride, b, w):
+                    return False
+                add_item(&items, slot, k)
+    if not write_some(op, step, &items, stage, stride, b, w):
+        return False
+    put_byte(0, b)
+    return True
+
+
+cdef inline bint add_item(Chosen* items, int64_t slot, int row) noexcept nogil:
+    """Add an item to the block; False if it is too far away from its first."""
+    cdef WriteBlock* b = &items.block
+    if b.count == 0:
+        b.first, b.dense = slot, True
+    if unlikely(slot - b.first != <int32_t>(slot - b.first)):
+        return False
+    b.at[b.count] = <int32_t>(slot - b.first)
+    b.dense = b.dense and b.at[b.count] == b.count
+    items.row[b.count] = <uint8_t>row
+    b.count += 1
+    return True
+
+
+cdef bint write_some(WriteOp* op, WriteStep* step, Chosen* items, uint8_t* stage, int64_t stride, WriteBlock* b,
+                     Writer* w) noexcept nogil:
+    """Write items to their stage, copy them to their rows, and begin another block of them."""
+    cdef WriteBlock* block = &items.block
+    cdef int64_t size, left = b.left
+    cdef uint8_t* p
+    cdef int i, j, k
+    if block.count == 0:
+        return True
+    for j in range(block.count):
+        block.p[j] = stage + j * stride
+        block.end[j] = block.p[j] + stride - SPILL
+    block.left = op.items_room
+    for i in range(op.count):
+        if not write_field(op.parts[i], step, block, w):
+            return False
+    for j in range(block.count):
+        k, p = items.row[j], stage + j * stride
+        size = block.p[j] - p
+        if unlikely(size + 1 > b.end[k] - left - b.p[k]):       # 1: the end of the list
+            return halt(w, NULL, NO_MEMORY) is not NULL
+        copy_over(b.p[k], p, size)
+        b.p[k] += size
+    block.count = 0
+    return True
+
+
+cdef inline void copy_over(uint8_t* to, const uint8_t* data, int64_t size) noexcept nogil:
+    """Copy by COPIED bytes: up to SPILL more bytes are read and written."""
+    cdef int64_t i = 0
+    while i < size:
+        memcpy(to + i, data + i, COPIED)
+        i += COPIED
+
+
 # --- leaves: each function writes a value for each row, and its branch if ``optional`` --------------------------------
 #
 # Which rows are null cannot be foreseen, so most loops do not branch for it: a value is written in vain. The slot of a
-# null exists, whatever it holds.
+# null exists, whatever it holds. What a loop needs is copied first: for all that compilers know, a byte that is written
+# may be part of anything else.
 
-cdef inline uint8_t* put_branch(const WriteOp* op, uint64_t there, int k, uint8_t* p, bint optional) noexcept nogil:
-    cdef uint8_t null = <uint8_t>(2 * op.null_branch)
+cdef struct Branches:           # the bytes that tell
+    uint8_t null, differs       # differs: its bits that are others in the branch of a value
+
+
+cdef inline Branches branches_of(const WriteOp* op) noexcept nogil:
+    cdef Branches out
+    out.null = <uint8_t>(2 * op.null_branch)
+    out.differs = out.null ^ <uint8_t>(2 * op.branch)
+    return out
+
+
+cdef inline uint8_t* put_branch(Branches branch, uint64_t mask, uint8_t* p, bint optional) noexcept nogil:
     if not optional:
         return p
-    p[0] = null ^ ((null ^ <uint8_t>(2 * op.branch)) & <uint8_t>-(there >> k & 1))
+    p[0] = branch.null ^ (branch.differs & <uint8_t>mask)
     return p + 1
 
 
@@ -273,31 +499,39 @@ cdef inline uint64_t if_in(uint64_t there, int k, bint optional) noexcept nogil:
 
 
 cdef inline bint put_texts(const WriteOp* op, const Source* s, uint64_t there, WriteBlock* b, Writer* w,
-                           bint optional) noexcept nogil:
-    cdef const uint8_t* data
+                           bint optional, bint medium) noexcept nogil:
+    """``medium``: texts of up to SNS_MEDIUM bytes are written as fast as those of SNS_SHORT, which both take longer."""
+    cdef const uint8_t* data = NULL
+    cdef const uint8_t* start = s.slots.data
     cdef const uint8_t* limit = s.slots.limit
-    cdef int64_t size = 0
+    cdef const int32_t* offsets = <const int32_t*>s.slots.slots + s.slots.offset + b.first
+    cdef int64_t size, other = 0, left = b.left
     cdef bint binary = op.kind == WRITE_BYTES, small = s.slots.how == SMALL_OFFSETS
+    cdef Branches branch = branches_of(op)
     cdef uint8_t* p
     cdef uint64_t mask
-    cdef int k
-    for k in range(b.count):
-        p = put_branch(op, there, k, b.p[k], optional)
+    cdef int k, count = b.count
+    for k in range(count):
         mask = if_in(there, k, optional)
+        p = put_branch(branch, mask, b.p[k], optional)
         if likely(small):
-            data = small_bytes_at(&s.slots, b.first + b.at[k], &size)
-            size &= mask
+            data = start + offsets[b.at[k]]
+            size = (<int64_t>offsets[b.at[k] + 1] - offsets[b.at[k]]) & mask
         elif mask:
-            data = other_bytes_at(&s.slots, s.slots.offset + b.first + b.at[k], &size)
+            data = other_bytes_at(&s.slots, s.slots.offset + b.first + b.at[k], &other)
+            size = other
         else:
             b.p[k] = p
             continue
-        if likely(<uint64_t>size <= SNS_SHORT and limit - data >= SNS_SHORT) and likely(
-                sns_copy_short(p + 1, data, size) or binary):
+        if (likely(<uint64_t>size <= SNS_MEDIUM and limit - data > SNS_MEDIUM and size < b.end[k] - left - p)
+                and likely(sns_copy_medium(p + 1, data, size) or binary) if medium else
+                likely(<uint64_t>size <= SNS_SHORT and limit - data >= SNS_SHORT)
+                and likely(sns_copy_short(p + 1, data, size) or binary)):
             p[0] = <uint8_t>(2 * size)
             b.p[k] = p + ((1 + size) & mask)
         elif mask:
-            b.p[k] = put_longer(op, data, size, p, b.end[k] - b.left, w)
+            w.medium[op.number] |= size > SNS_SHORT
+            b.p[k] = put_longer(op, data, size, p, b.end[k] - left, w)
             if unlikely(b.p[k] is NULL):
                 return False
         else:
@@ -318,81 +552,103 @@ cdef uint8_t* put_longer(const WriteOp* op, const uint8_t* data, int64_t size, u
     return p + size
 
 
-cdef inline void put_longs(const WriteOp* op, const Source* s, uint64_t there, WriteBlock* b,
-                           bint optional) noexcept nogil:
-    cdef const int64_t* slots = <const int64_t*>s.slots.slots + s.slots.offset + b.first
-    cdef uint8_t* p
-    cdef int k
-    for k in range(b.count):
-        p = put_branch(op, there, k, b.p[k], optional)
-        b.p[k] = p + (sns_put_wide_varint(p, sns_zigzag(slots[b.at[k]])) & if_in(there, k, optional))
-
-
-cdef inline void put_ints(const WriteOp* op, const Source* s, uint64_t there, WriteBlock* b,
-                          bint optional) noexcept nogil:
-    cdef const int32_t* slots = <const int32_t*>s.slots.slots + s.slots.offset + b.first
-    cdef uint8_t* p
-    cdef int k
-    for k in range(b.count):
-        p = put_branch(op, there, k, b.p[k], optional)
-        b.p[k] = p + (sns_put_wide_varint(p, sns_zigzag(slots[b.at[k]])) & if_in(there, k, optional))
-
-
-cdef inline bint put_wholes(WriteOp* op, const Source* s, uint64_t there, WriteBlock* b, bint optional) noexcept nogil:
+cdef inline void put_numbers(const WriteOp* op, const Source* s, uint64_t there, WriteBlock* b, bint wide,
+                             bint optional) noexcept nogil:
+    cdef const int64_t* longs = <const int64_t*>s.slots.slots + s.slots.offset + b.first
+    cdef const int32_t* ints = <const int32_t*>s.slots.slots + s.slots.offset + b.first
+    cdef Branches branch = branches_of(op)
     cdef uint64_t mask
-    cdef int64_t value = 0
+    cdef int64_t value
     cdef uint8_t* p
-    cdef bint fits
-    cdef int k
-    for k in range(b.count):
-        p = put_branch(op, there, k, b.p[k], optional)
+    cdef int k, count = b.count
+    for k in range(count):
         mask = if_in(there, k, optional)
-        fits = load_whole(s, op.load, b.first + b.at[k], &value)
-        value &= mask                           # 0 can always be written
-        if op.by > 1:
-            value = floor_div(value, op.by)
-        elif op.times != 1:
-            fits = to_avros_unit(op, &value) and fits
-        if unlikely((not fits and mask) or value < op.low or value > op.high):
+        p = put_branch(branch, mask, b.p[k], optional)
+        value = longs[b.at[k]] if wide else ints[b.at[k]]
+        b.p[k] = p + (sns_put_wide_varint(p, sns_zigzag(value)) & mask)
+
+
+cdef inline bint put_wholes(WriteOp* op, const Source* s, uint64_t there, WriteBlock* b, bint millis,
+                            bint optional) noexcept nogil:
+    """``millis``: from 64 bits of microseconds, as most timestamps are."""
+    cdef const int64_t* longs = <const int64_t*>s.slots.slots + s.slots.offset + b.first
+    cdef int64_t value = 0, low = op.low, high = op.high
+    cdef Branches branch = branches_of(op)
+    cdef uint64_t mask
+    cdef uint8_t* p
+    cdef bint fits = True
+    cdef int k, count = b.count
+    for k in range(count):
+        mask = if_in(there, k, optional)
+        p = put_branch(branch, mask, b.p[k], optional)
+        if millis:
+            value = floor_div(longs[b.at[k]] & mask, 1000)
+        else:
+            fits = load_whole(s, op.load, b.first + b.at[k], &value)
+            value &= mask                           # 0 can always be written
+            if op.by > 1:
+                value = floor_div(value, op.by)
+            elif op.times != 1:
+                fits = to_avros_unit(op, &value) and fits
+            fits = fits or not mask
+        if unlikely(not fits or value < low or value > high):
             return False
         b.p[k] = p + (sns_put_wide_varint(p, sns_zigzag(value)) & mask)
     return True
 
 
-cdef inline void put_reals(const WriteOp* op, const Source* s, uint64_t there, WriteBlock* b,
-                           bint optional) noexcept nogil:
-    cdef int64_t slot = s.slots.offset + b.first
-    cdef const uint8_t* slots = s.slots.slots
+cdef inline void put_doubles(const WriteOp* op, const Source* s, uint64_t there, WriteBlock* b,
+                             bint optional) noexcept nogil:
+    cdef const double* doubles = <const double*>s.slots.slots + s.slots.offset + b.first
+    cdef const float* floats = <const float*>s.slots.slots + s.slots.offset + b.first
+    cdef Branches branch = branches_of(op)
+    cdef bint wide = op.load == LOAD_DOUBLE
+    cdef uint64_t mask
     cdef uint8_t* p
-    cdef int k
-    for k in range(b.count):
-        p = put_branch(op, there, k, b.p[k], optional)
-        if op.kind == WRITE_FLOAT:
-            sns_put_float(p, (<const float*>slots)[slot + b.at[k]])
-            b.p[k] = p + (4 & if_in(there, k, optional))
-        else:
-            sns_put_double(p, (<const double*>slots)[slot + b.at[k]] if op.load == LOAD_DOUBLE
-                           else (<const float*>slots)[slot + b.at[k]])
-            b.p[k] = p + (8 & if_in(there, k, optional))
+    cdef int k, count = b.count
+    for k in range(count):
+        mask = if_in(there, k, optional)
+        p = put_branch(branch, mask, b.p[k], optional)
+        sns_put_double(p, doubles[b.at[k]] if wide else floats[b.at[k]])
+        b.p[k] = p + (8 & mask)
+
+
+cdef inline void put_floats(const WriteOp* op, const Source* s, uint64_t there, WriteBlock* b,
+                            bint optional) noexcept nogil:
+    cdef const float* slots = <const float*>s.slots.slots + s.slots.offset + b.first
+    cdef Branches branch = branches_of(op)
+    cdef uint64_t mask
+    cdef uint8_t* p
+    cdef int k, count = b.count
+    for k in range(count):
+        mask = if_in(there, k, optional)
+        p = put_branch(branch, mask, b.p[k], optional)
+        sns_put_float(p, slots[b.at[k]])
+        b.p[k] = p + (4 & mask)
 
 
 cdef inline void put_booleans(const WriteOp* op, const Source* s, uint64_t there, WriteBlock* b,
                               bint optional) noexcept nogil:
-    cdef int64_t slot
+    cdef const uint8_t* slots = s.slots.slots
+    cdef int64_t slot, first = s.slots.offset + b.first
+    cdef Branches branch = branches_of(op)
+    cdef uint64_t mask
     cdef uint8_t* p
-    cdef int k
-    for k in range(b.count):
-        p = put_branch(op, there, k, b.p[k], optional)
-        slot = s.slots.offset + b.first + b.at[k]
-        p[0] = s.slots.slots[slot >> 3] >> (slot & 7) & 1
-        b.p[k] = p + (1 & if_in(there, k, optional))
+    cdef int k, count = b.count
+    for k in range(count):
+        mask = if_in(there, k, optional)
+        p = put_branch(branch, mask, b.p[k], optional)
+        slot = first + b.at[k]
+        p[0] = slots[slot >> 3] >> (slot & 7) & 1
+        b.p[k] = p + (1 & mask)
 
 
 cdef bint put_others(WriteOp* op, const Source* s, uint64_t there, WriteBlock* b, Writer* w,
                      bint optional) noexcept nogil:
+    cdef Branches branch = branches_of(op)
     cdef int k
     for k in range(b.count):
-        b.p[k] = put_branch(op, there, k, b.p[k], optional)
+        b.p[k] = put_branch(branch, if_in(there, k, optional), b.p[k], optional)
         if there >> k & 1:
             b.p[k] = put_other(op, s, b.first + b.at[k], b.p[k], w)
             if unlikely(b.p[k] is NULL):
@@ -416,4 +672,9 @@ cdef inline uint8_t* put_other(WriteOp* op, const Source* s, int64_t slot, uint8
             return halt(w, op, BAD_SIZE, size)
         sns_copy(p, data, size)
         return p + size
+    if op.kind == WRITE_UUID_TEXT and op.size < 0:
+        data = bytes_at(&s.slots, slot, &size)
+        if likely(size == 36 and sns_copy_usual_uuid(p + 1, data)):
+            p[0] = 2 * 36
+            return p + 37
     return write_uuid(op, s, slot, p, w)

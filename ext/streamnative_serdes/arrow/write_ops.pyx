@@ -18,17 +18,17 @@ cdef enum WriteKind:
     WRITE_CONSTANT              # the default of a field without a column
     WRITE_RECORD
     WRITE_MEMBERS               # a union, from a struct with one non-null child
-    WRITE_EITHER                # an integer, as the first of two branches that can hold it
-    WRITE_BIG_DECIMAL
     WRITE_INDEXED               # a dictionary index, whose value is written
     WRITE_ARRAY
     WRITE_MAP
+    WRITE_EITHER                # an integer, as the first of two branches that can hold it
+    WRITE_BIG_DECIMAL
     WRITE_PLAIN                 # one of Pulsar's primitive types
     WRITE_INLINE                # a KEY_VALUE message whose key is in the value
 
 cdef enum:
     NO_BYTES = -2
-    LAST_IN_BLOCKS = WRITE_MEMBERS      # kinds up to here have a loop of their own (write_blocks.pyx)
+    LAST_IN_BLOCKS = WRITE_MAP      # kinds up to here have a loop of their own (write_blocks.pyx)
 
 cdef struct WriteOp:
     int kind
@@ -41,6 +41,7 @@ cdef struct WriteOp:
     WriteOp** parts
     bint in_blocks              # there is a loop for it
     int64_t room                # most bytes that it takes in a block, with its branch; 0: of any size
+    int64_t items_room          # WRITE_ARRAY, _MAP: the same for an item
     int64_t times, by           # WRITE_WHOLE: number in Avro's unit = number in the column's * times / by, rounded down
     int64_t most                # WRITE_WHOLE, times above 1: the largest number that can be multiplied
     int64_t grain, exact_by     # WRITE_WHOLE, times 0: number / exact_by; it has to be a multiple of the grain

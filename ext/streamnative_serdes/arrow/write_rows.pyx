@@ -80,13 +80,13 @@ cdef int begin_block(Encoding e, const WriteOp* root, int64_t row, int64_t count
         return 0
     b.count, b.dense, b.first = <int>min(STAGE_BYTES // stride, <int64_t>BLOCK_ROWS, count - row), True, row
     b.left = root.room
+    if stride != e.stride:
+        e.stride = stride
+        for k in range(<int>min(STAGE_BYTES // stride, <int64_t>BLOCK_ROWS)):
+            sns_copy(e.stage + k * stride, e.w.header, head)        # nothing overwrites it
+            b.end[k], b.at[k] = e.stage + (k + 1) * stride - SPILL, k
     for k in range(b.count):
-        b.p[k] = e.stage + k * stride
-        b.end[k] = b.p[k] + stride - SPILL
-        sns_copy(b.p[k], e.w.header, head)
-        b.p[k] += head
-        b.at[k] = k
-    e.stride = stride
+        b.p[k] = e.stage + k * stride + head
     return b.count
 
 
@@ -96,7 +96,7 @@ cdef bint write_block(Encoding e, WriteOp* root) noexcept nogil:
     cdef uint8_t* base = w.base
     cdef uint8_t* end = w.end
     cdef bint done
-    w.staged = True
+    w.staged, w.items, w.extra = True, e.stage + STAGE_BYTES, e.extra
     e.block.left -= root.room
     done = write_records(root, ~<uint64_t>0, &e.block, w)
     w.base, w.end, w.staged = base, end, False
@@ -108,7 +108,7 @@ cdef bint copy_block(Encoding e) noexcept nogil:
     cdef WriteBlock* b = &e.block
     cdef Writer* w = &e.w
     cdef const uint8_t* from_
-    cdef int64_t total = 0, size, i, used
+    cdef int64_t total = 0, size, used
     cdef uint8_t* p
     cdef int k
     for k in range(b.count):
@@ -125,10 +125,7 @@ cdef bint copy_block(Encoding e) noexcept nogil:
     for k in range(b.count):
         from_ = e.stage + k * e.stride
         size = b.p[k] - from_
-        i = 0
-        while i < size:                 # the stage and the messages have SPILL bytes more
-            memcpy(p + i, from_ + i, SNS_SHORT)
-            i += SNS_SHORT
+        copy_over(p, from_, size)
         p += size
         used += size
         end_slot(&e.messages, used)
