@@ -92,6 +92,7 @@ cdef extern from "arrow/values.h":
     int sns_put_short_big_endian(uint8_t*, int64_t) noexcept nogil
     bint sns_shift_left(sns_int128*, int, const sns_int128*) noexcept nogil
     bint sns_shift_right(sns_int128*, int) noexcept nogil
+    int sns_count_bits(uint64_t) noexcept nogil
     int sns_lowest_bit(uint64_t) noexcept nogil
     int sns_put_wide_varint(uint8_t*, uint64_t) noexcept nogil
     bint sns_copy_usual_uuid(uint8_t*, const uint8_t*) noexcept nogil

@@ -24,6 +24,12 @@ static inline int sns_lowest_bit(uint64_t n) {
 #endif
 }
 
+static inline int sns_count_bits(uint64_t n) {
+    n -= n >> 1 & UINT64_C(0x5555555555555555);
+    n = (n & UINT64_C(0x3333333333333333)) + (n >> 2 & UINT64_C(0x3333333333333333));
+    return (int)(((n + (n >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f)) * UINT64_C(0x0101010101010101) >> 56);
+}
+
 /* Write a varint and return its size. Writes 10 bytes, whatever the number is, and has one branch. */
 static inline int sns_put_wide_varint(uint8_t *p, uint64_t n) {
 #ifdef SNS_WORDS

@@ -16,7 +16,8 @@ cdef struct Writer:
     int64_t header_size
     bint staged                 # ``base`` is not this writer's own, and cannot grow
     uint8_t* items              # stage of the items of lists, while no other list uses it; else NULL
-    int64_t extra               # bytes for values of any size in a row of a stage
+    bint in_items               # they are being written
+    int64_t items_extra         # bytes for values of any size in a row of that stage
     bint* medium                # by op: whether a block had texts longer than SNS_SHORT
     int depth
     int max_depth

@@ -51,6 +51,7 @@ cdef class Encoding:
     cdef int64_t stride, extra  # bytes of a row on the stage; of them for values of any size
     cdef int64_t usual          # bytes of a row, about
     cdef int64_t alone          # rows of the current array before this one are encoded one by one
+    cdef int refused            # how many blocks in a row had no room on the stage
 
     def __cinit__(self, WritePlan plan, bytes header, bint large):
         self.plan, self.header = plan, header       # kept alive
@@ -162,7 +163,6 @@ cdef class Encoding:
             if self.stage is NULL or self.w.medium is NULL:
                 raise MemoryError()
         self.alone, self.usual = 0, self.expected // count + LEAST_ROOM
-        self.extra = 0
         return 0
 
     cdef int fail(self, int64_t row) except -1:

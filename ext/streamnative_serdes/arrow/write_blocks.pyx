@@ -15,8 +15,8 @@
 # may write up to SPILL bytes behind its value, which the next one overwrites.
 
 cdef enum:
-    STAGE_BYTES = 32 << 10      # so that it stays in the processor's first cache
-    ITEMS_BYTES = 16 << 10      # of another stage, for the items of lists
+    STAGE_BYTES = 64 << 10
+    ITEMS_BYTES = 32 << 10      # of another stage, for the items of lists
     MOST_STAGED = 4 << 10       # bytes of a row; to copy larger ones twice takes longer than it saves
     SPILL = 80
     COPIED = 64                 # bytes at a time
@@ -31,6 +31,9 @@ cdef struct WriteBlock:
     uint8_t* p[BLOCK_ROWS]      # where each row ends so far
     uint8_t* end[BLOCK_ROWS]    # of its room, without SPILL
     int32_t at[BLOCK_ROWS]      # its slot, counted from the first
+    int most_nulls              # most of ``nulls``
+    uint8_t null                # what a null takes there: the byte of its branch
+    uint8_t nulls[BLOCK_ROWS]   # nulls in a row that are yet to be written behind p
 
 
 cdef int64_t room_of(WriteOp* op) noexcept:
@@ -56,6 +59,7 @@ cdef int64_t room_of(WriteOp* op) noexcept:
         op.in_blocks = op.in_blocks and op.load == LOAD_FLOAT
     elif op.kind == WRITE_DOUBLE:
         op.in_blocks = op.in_blocks and (op.load == LOAD_DOUBLE or op.load == LOAD_FLOAT)
+    op.bare = op.in_blocks and op.branch < 0 and WRITE_NULL < op.kind < WRITE_RECORD
     op.room = room + 1 if op.in_blocks else 0           # 1: the branch
     return op.room
 
@@ -67,21 +71,60 @@ MOST_ROOM[:] = [0, 1, 5, 10, 10, 8, 4, 1 + SNS_SHORT, 1 + SNS_SHORT, 0, 5, 37, 1
 
 # --- one field of each row --------------------------------------------------------------------------------------------
 
-cdef bint write_field(WriteOp* op, WriteStep* step, WriteBlock* b, Writer* w, bint known=False) noexcept nogil:
-    """Write a value or null for each row; none is null if that is ``known``."""
+cdef bint write_field(WriteOp* op, WriteStep* step, WriteBlock* b, Writer* w) noexcept nogil:
+    """Write a value or null for each row."""
     cdef const Source* s = &w.sources[op.source]
     cdef uint64_t there = all_of(b)
     b.left -= op.room
     if not op.in_blocks or (w.items is NULL and (op.kind == WRITE_ARRAY or op.kind == WRITE_MAP)):
+        settle(b)
         return write_one_by_one(op, step, b, w)
-    if op.kind == WRITE_NULL:
-        there = 0
-    elif s.slots.valid is not NULL and not known:
+    if s.slots.valid is not NULL:
         there &= valid_rows(s, b)
-        if there == 0 and op.null_branch >= 0:
-            put_byte(<uint8_t>(2 * op.null_branch), b)
-            return True
-    return write_there(op, s, there, step, b, w)
+        if op.null_branch >= 0 and is_sparse(there, b):
+            return write_few(op, s, there, step, b, w)
+    settle(b)
+    return write_there(op, s, there if op.kind != WRITE_NULL else 0, step, b, w)
+
+
+cdef bint write_few(WriteOp* op, const Source* s, uint64_t there, WriteStep* step, WriteBlock* b,
+                    Writer* w) noexcept nogil:
+    """The same if most of the rows are null: their nulls are put off, until the row gets a value or has many of them."""
+    cdef Chosen some
+    defer_null(<uint8_t>(2 * op.null_branch), b)
+    if there == 0:
+        return True
+    choose_with_nulls(b, there, &some)
+    if not write_there(op, s, all_of(&some.block), step, &some.block, w):
+        return False
+    put_back(&some, b)
+    return True
+
+
+cdef inline bint is_sparse(uint64_t there, const WriteBlock* b) noexcept nogil:
+    """Whether at most a fourth of the rows are there."""
+    return there == 0 or 4 * sns_count_bits(there) <= b.count
+
+
+cdef inline void defer_null(uint8_t byte, WriteBlock* b) noexcept nogil:
+    cdef int k
+    if b.most_nulls == SNS_SHORT or (b.most_nulls and b.null != byte):
+        settle(b)
+    b.null = byte
+    b.most_nulls += 1
+    for k in range(BLOCK_ROWS):         # more than there are rows, for vectors
+        b.nulls[k] += 1
+
+
+cdef inline void settle(WriteBlock* b) noexcept nogil:
+    """Write the nulls that were put off."""
+    cdef int k
+    if b.most_nulls:
+        for k in range(b.count):
+            memset(b.p[k], b.null, SNS_SHORT)
+            b.p[k] += b.nulls[k]
+        b.most_nulls = 0
+        memset(b.nulls, 0, BLOCK_ROWS)
 
 
 cdef inline uint64_t all_of(const WriteBlock* b) noexcept nogil:
@@ -123,18 +166,23 @@ cdef bint write_there(WriteOp* op, const Source* s, uint64_t there, WriteStep* s
     """Write a value for each row that is ``there``, and null for others."""
     cdef uint64_t lacking = all_of(b) & ~there
     cdef bint optional = op.branch >= 0 or lacking != 0
-    if op.kind == WRITE_RECORD:
-        return write_records(op, there, b, w)
-    if op.kind == WRITE_MEMBERS:
-        return write_all_members(op, there, step, b, w)
-    if op.kind == WRITE_INDEXED:
-        return write_all_indexed(op, s, there, step, b, w)
-    if op.kind == WRITE_ARRAY or op.kind == WRITE_MAP:
+    if op.kind >= WRITE_RECORD:
+        if op.kind == WRITE_RECORD:
+            return write_records(op, there, b, w)
+        if op.kind == WRITE_MEMBERS:
+            return write_all_members(op, there, step, b, w)
+        if op.kind == WRITE_INDEXED:
+            return write_all_indexed(op, s, there, step, b, w)
         return write_lists(op, s, there, b, w)
     if lacking and op.null_branch < 0:
         return op.null_branch == NO_BYTES
-    # Whether there are branches is a constant in each call, so that compilers make a loop of each of them.
-    return write_leaves(op, s, there, b, w, True) if optional else write_leaves(op, s, there, b, w, False)
+    return write_leaves(op, s, there, b, w, True) if optional else write_bare(op, s, b, w)
+
+
+cdef bint write_bare(WriteOp* op, const Source* s, WriteBlock* b, Writer* w) noexcept nogil:
+    """Write a value for each row, without branches: that is a constant in each call, so compilers make loops of both."""
+    settle(b)
+    return write_leaves(op, s, ~<uint64_t>0, b, w, False)
 
 
 cdef inline bint write_leaves(WriteOp* op, const Source* s, uint64_t there, WriteBlock* b, Writer* w,
@@ -187,10 +235,25 @@ cdef void choose(const WriteBlock* b, uint64_t rows, Chosen* out) noexcept nogil
         some.p[j], some.end[j], some.at[j], out.row[j] = b.p[k], b.end[k], b.at[k], <uint8_t>k
         j += 1
     some.count, some.dense, some.first, some.left = j, False, b.first, b.left
+    some.most_nulls = 0
+    memset(some.nulls, 0, BLOCK_ROWS)
 
 
-cdef void put_back(const Chosen* some, WriteBlock* b) noexcept nogil:
+cdef void choose_with_nulls(WriteBlock* b, uint64_t rows, Chosen* out) noexcept nogil:
+    """Choose rows for which a null too many was put off."""
+    cdef uint8_t byte = b.null
+    cdef int j, k
+    choose(b, rows, out)
+    for j in range(out.block.count):
+        k = out.row[j]
+        memset(out.block.p[j], byte, SNS_SHORT)
+        out.block.p[j] += b.nulls[k] - 1
+        b.nulls[k] = 0
+
+
+cdef void put_back(Chosen* some, WriteBlock* b) noexcept nogil:
     cdef int j
+    settle(&some.block)
     for j in range(some.block.count):
         b.p[some.row[j]] = some.block.p[j]
 
@@ -213,14 +276,18 @@ cdef bint write_records(WriteOp* op, uint64_t there, WriteBlock* b, Writer* w) n
 
 cdef bint write_fields(WriteOp* op, WriteBlock* b, Writer* w) noexcept nogil:
     cdef WriteStep* step = enter_write(op, w)
+    cdef WriteOp* part
     cdef int i
     if step is NULL:
         return False
+    b.left += op.room - 1
     for i in range(op.count):
-        b.left += op.parts[i].room
-    for i in range(op.count):
-        step.index = i
-        if not write_field(op.parts[i], step, b, w):
+        part, step.index = op.parts[i], i
+        if part.bare and w.sources[part.source].slots.valid is NULL:
+            b.left -= part.room
+            if not write_bare(part, &w.sources[part.source], b, w):
+                return False
+        elif not write_field(part, step, b, w):
             return False
     w.depth -= 1
     return True
@@ -258,11 +325,17 @@ cdef bint write_all_members(WriteOp* op, uint64_t there, WriteStep* step, WriteB
         if rows == 0:
             continue
         choose(b, rows, &some)
-        some.block.left += op.parts[i].room
-        if not write_field(op.parts[i], step, &some.block, w, True):
+        if not write_member(op.parts[i], member, step, &some.block, w):
             return False
         put_back(&some, b)
     return null_rows(op, all_of(b) & ~seen, b)
+
+
+cdef inline bint write_member(WriteOp* op, const Source* s, WriteStep* step, WriteBlock* b, Writer* w) noexcept nogil:
+    if op.in_blocks and op.kind != WRITE_ARRAY and op.kind != WRITE_MAP:
+        return write_there(op, s, all_of(b), step, b, w)        # it is known that none is null
+    b.left += op.room
+    return write_field(op, step, b, w)
 
 
 cdef bint null_rows(const WriteOp* op, uint64_t rows, WriteBlock* b) noexcept nogil:
@@ -386,7 +459,7 @@ cdef inline uint8_t* put_item(const WriteOp* op, const Source* s, int64_t slot, 
             p[0] = <uint8_t>(2 * size)
             return p + 1 + size
         return put_longer(op, data, size, p, end, w)
-    if unlikely(end - p < 10):
+    if unlikely(end - p < 11):          # 10 for a number, and 1 for the end of the list
         return halt(w, NULL, NO_MEMORY)
     slot += s.slots.offset
     if op.kind == WRITE_LONG:
@@ -399,7 +472,7 @@ cdef inline uint8_t* put_item(const WriteOp* op, const Source* s, int64_t slot, 
 
 cdef bint write_staged_items(WriteOp* op, const Source* s, WriteStep* step, WriteBlock* b, uint8_t* stage,
                              Writer* w) noexcept nogil:
-    cdef int64_t stride = op.items_room + w.extra + SPILL, first = 0, count = 0, slot
+    cdef int64_t stride = op.items_room + w.items_extra + SPILL, first = 0, count = 0, slot
     cdef int most = <int>min(ITEMS_BYTES // stride, <int64_t>BLOCK_ROWS), k
     cdef Chosen items
     if most == 0:
@@ -446,10 +519,14 @@ cdef bint write_some(WriteOp* op, WriteStep* step, Chosen* items, uint8_t* stage
     for j in range(block.count):
         block.p[j] = stage + j * stride
         block.end[j] = block.p[j] + stride - SPILL
-    block.left = op.items_room
+    block.left, block.most_nulls = op.items_room, 0
+    memset(block.nulls, 0, BLOCK_ROWS)
+    w.in_items = True
     for i in range(op.count):
         if not write_field(op.parts[i], step, block, w):
             return False
+    settle(block)
+    w.in_items = False
     for j in range(block.count):
         k, p = items.row[j], stage + j * stride
         size = block.p[j] - p

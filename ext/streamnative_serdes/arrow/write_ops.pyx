@@ -40,6 +40,7 @@ cdef struct WriteOp:
     int count
     WriteOp** parts
     bint in_blocks              # there is a loop for it
+    bint bare                   # a value of known size, without a branch
     int64_t room                # most bytes that it takes in a block, with its branch; 0: of any size
     int64_t items_room          # WRITE_ARRAY, _MAP: the same for an item
     int64_t times, by           # WRITE_WHOLE: number in Avro's unit = number in the column's * times / by, rounded down

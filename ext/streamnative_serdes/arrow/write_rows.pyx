@@ -60,15 +60,22 @@ cdef int write_next_block(Encoding e, int64_t row, int64_t count) noexcept nogil
     while True:
         rows = begin_block(e, root, row, count)
         if rows < LEAST_ROWS:
-            e.alone = INT64_MAX
+            # Rows that are too large for the stage; or the last ones. Blocks are tried ever more rarely.
+            e.refused = min(e.refused + 1, MOST_REFUSED)
+            e.alone = row + (<int64_t>BLOCK_ROWS << e.refused)
+            e.extra = e.w.items_extra = 0
             return 0
         e.w.depth, e.w.fault = 0, NO_FAULT
         if likely(write_block(e, root) and copy_block(e)):
+            e.refused = 0
             return rows
         if e.w.fault != NO_MEMORY:
             e.alone = row + rows
             return 0
-        e.extra = max(2 * e.extra, e.usual)
+        if e.w.in_items:
+            e.w.items_extra = max(2 * e.w.items_extra, <int64_t>SPILL)
+        else:
+            e.extra = max(2 * e.extra, e.usual)
 
 
 cdef int begin_block(Encoding e, const WriteOp* root, int64_t row, int64_t count) noexcept nogil:
@@ -79,7 +86,8 @@ cdef int begin_block(Encoding e, const WriteOp* root, int64_t row, int64_t count
     if stride > MOST_STAGED:
         return 0
     b.count, b.dense, b.first = <int>min(STAGE_BYTES // stride, <int64_t>BLOCK_ROWS, count - row), True, row
-    b.left = root.room
+    b.left = b.most_nulls = 0
+    memset(b.nulls, 0, BLOCK_ROWS)
     if stride != e.stride:
         e.stride = stride
         for k in range(<int>min(STAGE_BYTES // stride, <int64_t>BLOCK_ROWS)):
@@ -96,9 +104,9 @@ cdef bint write_block(Encoding e, WriteOp* root) noexcept nogil:
     cdef uint8_t* base = w.base
     cdef uint8_t* end = w.end
     cdef bint done
-    w.staged, w.items, w.extra = True, e.stage + STAGE_BYTES, e.extra
-    e.block.left -= root.room
+    w.staged, w.items, w.in_items = True, e.stage + STAGE_BYTES, False
     done = write_records(root, ~<uint64_t>0, &e.block, w)
+    settle(&e.block)
     w.base, w.end, w.staged = base, end, False
     return done
 
