@@ -186,6 +186,24 @@ def test_decoded_columns_are_encoded_to_the_same_bytes(
         assert again.to_pylist() == data[start:end]
 
 
+@given(schema_and_data(), st.data(), st.integers(0, 9), st.booleans())
+@examples(150)
+def test_neighbouring_rows_are_encoded_as_by_the_codec_and_as_alone(
+    sample: tuple[Any, Any], draw: st.DataObject, start: int, optional: bool
+) -> None:
+    schema, strategy = sample
+    if optional and not isinstance(schema, list) and schema != "null":
+        schema, strategy = ["null", schema], st.none() | strategy
+    columns, codec = column_codec(in_a_record(schema)), Codec(in_a_record(schema))
+    data = neighbours(codec, draw.draw(st.lists(strategy, min_size=1, max_size=5)), [])
+    batch = columns.decode(pa.array(data, pa.binary())).slice(start)
+    again = columns.encode(batch)
+    again.validate(full=True)
+    assert again.to_pylist() == [columns.encode(batch.slice(row, 1))[0].as_py() for row in range(len(again))]
+    if not any(has_numbers(union) for union in unions(in_a_record(schema))):
+        assert again.to_pylist() == data[start:]
+
+
 def has_numbers(union: list[Any]) -> bool:
     """Whether the union becomes a column of plain numbers, which does not show the branch of each number."""
     kinds = {branch if isinstance(branch, str) else branch["type"] for branch in union} - {"null"}
