@@ -55,6 +55,14 @@ class Neighbours:
             if not same_batch(found, expected):
                 told = f"{found.to_pylist()!r:.300}, alone: {expected.to_pylist()!r:.300}"
                 raise Finding(f"among {other.hex()}, {message.hex()} is read as {told}")
+        if self.codec.reader_schema is self.codec.schema and row.column("")[0].as_py() is None:
+            self.check_written(batch)
+
+    def check_written(self, batch: pa.RecordBatch) -> None:
+        """Check that rows, which are a block, are encoded as the first and the changed one are alone."""
+        first, middle = (self.codec.encode(batch.slice(row, 1)).to_pylist() for row in (0, AROUND))
+        if self.codec.encode(batch).to_pylist() != [*first * AROUND, *middle, *first * AROUND]:
+            raise Finding(f"{batch.to_pylist()!r:.300} are encoded as others than each alone")
 
 
 def in_a_record(kind: Any) -> Any:
