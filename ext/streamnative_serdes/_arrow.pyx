@@ -29,7 +29,9 @@ module, made of these files:
     arrow/write_ops.pyx     the ops of a write plan
     arrow/write_plan.pyx    compiles columns and a schema into a table of write ops
     arrow/write.pyx     encodes slots of columns as bytes
-    arrow/write_blocks.pyx  encodes a block of rows column by column
+    arrow/write_blocks.pyx  encodes a block of rows column by column: records and unions
+    arrow/write_lists.pyx   arrays and maps in such a block
+    arrow/write_leaves.pyx  all other types in such a block
     arrow/write_batch.pyx   encodes a batch of columns as an array of messages
     arrow/write_rows.pyx    the loop over the rows of such a batch, without the GIL
     arrow/skip.h, arrow/skip_steps.h    the program that skips neighbouring values
@@ -92,6 +94,7 @@ cdef extern from "arrow/values.h":
     int sns_put_short_big_endian(uint8_t*, int64_t) noexcept nogil
     bint sns_shift_left(sns_int128*, int, const sns_int128*) noexcept nogil
     bint sns_shift_right(sns_int128*, int) noexcept nogil
+    void sns_check_rooms(uint8_t**, uint8_t**, int, int64_t) noexcept nogil
     int sns_count_bits(uint64_t) noexcept nogil
     int sns_lowest_bit(uint64_t) noexcept nogil
     int sns_put_wide_varint(uint8_t*, uint64_t) noexcept nogil
@@ -124,6 +127,8 @@ include "arrow/write.pyx"
 include "arrow/plain.pyx"
 include "arrow/pairs.pyx"
 include "arrow/write_blocks.pyx"
+include "arrow/write_lists.pyx"
+include "arrow/write_leaves.pyx"
 include "arrow/write_batch.pyx"
 include "arrow/write_rows.pyx"
 

@@ -2,6 +2,8 @@
 #ifndef STREAMNATIVE_SERDES_ARROW_VALUES_H
 #define STREAMNATIVE_SERDES_ARROW_VALUES_H
 
+#include <stdlib.h>
+
 #include "../codec/wire.h"
 
 /* Prefetch memory that is read again after a hundred other columns. */
@@ -28,6 +30,18 @@ static inline int sns_count_bits(uint64_t n) {
     n -= n >> 1 & UINT64_C(0x5555555555555555);
     n = (n & UINT64_C(0x3333333333333333)) + (n >> 2 & UINT64_C(0x3333333333333333));
     return (int)(((n + (n >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f)) * UINT64_C(0x0101010101010101) >> 56);
+}
+
+/* In a build with sanitizers: end the process if one of ``count`` rows has left its room. They do not see that by
+ * themselves, as all rows are in one allocation.
+ */
+static inline void sns_check_rooms(uint8_t *const *p, uint8_t *const *end, int count, int64_t left) {
+#if defined(__SANITIZE_ADDRESS__)
+    int k;
+    for (k = 0; k < count; k++) if (p[k] > end[k] - left) abort();
+#else
+    (void)p, (void)end, (void)count, (void)left;
+#endif
 }
 
 /* Write a varint and return its size. Writes 10 bytes, whatever the number is, and has one branch. */

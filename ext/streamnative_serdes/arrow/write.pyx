@@ -14,7 +14,7 @@ cdef struct Writer:
     const Source* sources
     const uint8_t* header       # of each message
     int64_t header_size
-    bint staged                 # ``base`` is not this writer's own, and cannot grow
+    bint staged                 # what is written up to ``end`` is a row on a stage (write_blocks.pyx), and cannot grow
     uint8_t* items              # stage of the items of lists, while no other list uses it; else NULL
     bint in_items               # they are being written
     int64_t items_extra         # bytes for values of any size in a row of that stage
@@ -42,9 +42,12 @@ cdef uint8_t* halt_at(Writer* w, WriteOp* op, int fault, const uint8_t* text, in
 
 cdef uint8_t* make_room(Writer* w, uint8_t* p, int64_t need) noexcept nogil:
     """Grow the buffer, and return the same position in it."""
-    cdef int64_t used = p - w.base
-    cdef int64_t size = max(2 * (w.end - w.base), used + need + LEAST_BYTES)
-    cdef uint8_t* made = NULL if w.staged else <uint8_t*>sns_resized(w.base, size)
+    cdef int64_t used, size
+    cdef uint8_t* made = NULL
+    if not w.staged:
+        used = p - w.base
+        size = max(2 * (w.end - w.base), used + need + LEAST_BYTES)
+        made = <uint8_t*>sns_resized(w.base, size)
     if made is NULL:
         return halt(w, NULL, NO_MEMORY)
     w.base, w.end = made, made + size

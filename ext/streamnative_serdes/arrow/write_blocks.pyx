@@ -22,6 +22,7 @@ cdef enum:
     COPIED = 64                 # bytes at a time
     MOST_BRANCH = 63            # whose index takes one byte
     MOST_STATIC = 64            # bytes of a fixed, or of a default
+    MOST_NESTED = 8             # levels of blocks within blocks, each of which takes some KB of the thread's stack
 
 cdef struct WriteBlock:
     int count                   # rows
@@ -76,7 +77,8 @@ cdef bint write_field(WriteOp* op, WriteStep* step, WriteBlock* b, Writer* w) no
     cdef const Source* s = &w.sources[op.source]
     cdef uint64_t there = all_of(b)
     b.left -= op.room
-    if not op.in_blocks or (w.items is NULL and (op.kind == WRITE_ARRAY or op.kind == WRITE_MAP)):
+    if not op.in_blocks or (op.kind >= WRITE_RECORD and (
+            w.depth > MOST_NESTED or (w.items is NULL and (op.kind == WRITE_ARRAY or op.kind == WRITE_MAP)))):
         settle(b)
         return write_one_by_one(op, step, b, w)
     if s.slots.valid is not NULL:
@@ -289,6 +291,7 @@ cdef bint write_fields(WriteOp* op, WriteBlock* b, Writer* w) noexcept nogil:
                 return False
         elif not write_field(part, step, b, w):
             return False
+        sns_check_rooms(b.p, b.end, b.count, b.left)
     w.depth -= 1
     return True
 
@@ -332,7 +335,7 @@ cdef bint write_all_members(WriteOp* op, uint64_t there, WriteStep* step, WriteB
 
 
 cdef inline bint write_member(WriteOp* op, const Source* s, WriteStep* step, WriteBlock* b, Writer* w) noexcept nogil:
-    if op.in_blocks and op.kind != WRITE_ARRAY and op.kind != WRITE_MAP:
+    if op.in_blocks and op.kind <= WRITE_RECORD and w.depth <= MOST_NESTED:
         return write_there(op, s, all_of(b), step, b, w)        # it is known that none is null
     b.left += op.room
     return write_field(op, step, b, w)
@@ -375,383 +378,9 @@ cdef bint write_all_indexed(WriteOp* op, const Source* s, uint64_t there, WriteS
     return null_rows(op, all_of(b) & ~there, b)
 
 
-# --- arrays and maps: the items of all rows are blocks too, on a stage of their own -----------------------------------
-
-cdef bint write_lists(WriteOp* op, const Source* s, uint64_t there, WriteBlock* b, Writer* w) noexcept nogil:
-    cdef WriteStep* step
-    cdef uint8_t* items = w.items
-    cdef Chosen some
-    there &= all_of(b)
-    if not put_branches(op, there, b):
-        return False
-    step = enter_write(op, w)
-    if step is NULL:
-        return False
-    w.items = NULL
-    if there == all_of(b):
-        if not write_items(op, s, step, b, items, w):
-            return False
-    elif there:
-        choose(b, there, &some)
-        if not write_items(op, s, step, &some.block, items, w):
-            return False
-        put_back(&some, b)
-    w.items = items
-    w.depth -= 1
-    return True
-
-
-cdef bint write_items(WriteOp* op, const Source* s, WriteStep* step, WriteBlock* b, uint8_t* stage,
-                      Writer* w) noexcept nogil:
-    """Write the list of each row: how many items, the items, and 0."""
-    cdef int i, simple = 0
-    for i in range(op.count):
-        simple += is_simple(op.parts[i], &w.sources[op.parts[i].source])
-    if simple < op.count:
-        return write_staged_items(op, s, step, b, stage, w)
-    if op.kind == WRITE_MAP:
-        return put_items(op, op.parts[0], op.parts[1], s, b, w, True)
-    return put_items(op, op.parts[0], op.parts[0], s, b, w, False)
-
-
-cdef inline bint is_simple(const WriteOp* op, const Source* s) noexcept nogil:
-    """Whether put_item() can write the values."""
-    if op.branch >= 0 or s.slots.valid is not NULL:
-        return False
-    if op.kind == WRITE_TEXT or op.kind == WRITE_BYTES:
-        return s.slots.how == SMALL_OFFSETS
-    return op.kind == WRITE_LONG or op.kind == WRITE_INT or (op.kind == WRITE_DOUBLE and op.load == LOAD_DOUBLE)
-
-
-cdef inline bint put_items(const WriteOp* op, const WriteOp* one, const WriteOp* other, const Source* s, WriteBlock* b,
-                           Writer* w, bint pairs) noexcept nogil:
-    """Write lists of simple values, or of pairs of them, where they belong at once."""
-    cdef Source ones = w.sources[one.source], others = w.sources[other.source]
-    cdef int64_t first = 0, count = 0, slot
-    cdef const uint8_t* end
-    cdef uint8_t* p
-    cdef int k
-    for k in range(b.count):
-        list_at(s, op.load, b.first + b.at[k], &first, &count)
-        p, end = b.p[k], b.end[k] - b.left
-        if count:
-            p = put_whole(p, count)
-        for slot in range(first, first + count):
-            p = put_item(one, &ones, slot, p, end, w)
-            if pairs and likely(p is not NULL):
-                p = put_item(other, &others, slot, p, end, w)
-            if unlikely(p is NULL):
-                return False
-        p[0] = 0
-        b.p[k] = p + 1
-    return True
-
-
-cdef inline uint8_t* put_item(const WriteOp* op, const Source* s, int64_t slot, uint8_t* p, const uint8_t* end,
-                              Writer* w) noexcept nogil:
-    """Write a value that is not null, up to ``end`` at most."""
-    cdef int64_t size = 0
-    cdef const uint8_t* data
-    if op.kind == WRITE_TEXT or op.kind == WRITE_BYTES:
-        data = small_bytes_at(&s.slots, slot, &size)
-        if (likely(<uint64_t>size <= SNS_MEDIUM and s.slots.limit - data > SNS_MEDIUM and size + 1 < end - p)
-                and likely(sns_copy_medium(p + 1, data, size) or op.kind == WRITE_BYTES)):
-            p[0] = <uint8_t>(2 * size)
-            return p + 1 + size
-        return put_longer(op, data, size, p, end, w)
-    if unlikely(end - p < 11):          # 10 for a number, and 1 for the end of the list
-        return halt(w, NULL, NO_MEMORY)
-    slot += s.slots.offset
-    if op.kind == WRITE_LONG:
-        return p + sns_put_wide_varint(p, sns_zigzag((<const int64_t*>s.slots.slots)[slot]))
-    elif op.kind == WRITE_INT:
-        return p + sns_put_wide_varint(p, sns_zigzag((<const int32_t*>s.slots.slots)[slot]))
-    sns_put_double(p, (<const double*>s.slots.slots)[slot])
-    return p + 8
-
-
-cdef bint write_staged_items(WriteOp* op, const Source* s, WriteStep* step, WriteBlock* b, uint8_t* stage,
-                             Writer* w) noexcept nogil:
-    cdef int64_t stride = op.items_room + w.items_extra + SPILL, first = 0, count = 0, slot
-    cdef int most = <int>min(ITEMS_BYTES // stride, <int64_t>BLOCK_ROWS), k
-    cdef Chosen items
-    if most == 0:
-        return halt(w, NULL, NO_MEMORY) is not NULL
-    items.block.count = 0
-    for k in range(b.count):
-        list_at(s, op.load, b.first + b.at[k], &first, &count)
-        if count:
-            b.p[k] = put_whole(b.p[k], count)
-        for slot in range(first, first + count):
-            if items.block.count == most or not add_item(&items, slot, k):
-                if not write_some(op, step, &items, stage, stride, b, w):
-                    return False
-                add_item(&items, slot, k)
-    if not write_some(op, step, &items, stage, stride, b, w):
-        return False
-    put_byte(0, b)
-    return True
-
-
-cdef inline bint add_item(Chosen* items, int64_t slot, int row) noexcept nogil:
-    """Add an item to the block; False if it is too far away from its first."""
-    cdef WriteBlock* b = &items.block
-    if b.count == 0:
-        b.first, b.dense = slot, True
-    if unlikely(slot - b.first != <int32_t>(slot - b.first)):
-        return False
-    b.at[b.count] = <int32_t>(slot - b.first)
-    b.dense = b.dense and b.at[b.count] == b.count
-    items.row[b.count] = <uint8_t>row
-    b.count += 1
-    return True
-
-
-cdef bint write_some(WriteOp* op, WriteStep* step, Chosen* items, uint8_t* stage, int64_t stride, WriteBlock* b,
-                     Writer* w) noexcept nogil:
-    """Write items to their stage, copy them to their rows, and begin another block of them."""
-    cdef WriteBlock* block = &items.block
-    cdef int64_t size, left = b.left
-    cdef uint8_t* p
-    cdef int i, j, k
-    if block.count == 0:
-        return True
-    for j in range(block.count):
-        block.p[j] = stage + j * stride
-        block.end[j] = block.p[j] + stride - SPILL
-    block.left, block.most_nulls = op.items_room, 0
-    memset(block.nulls, 0, BLOCK_ROWS)
-    w.in_items = True
-    for i in range(op.count):
-        if not write_field(op.parts[i], step, block, w):
-            return False
-    settle(block)
-    w.in_items = False
-    for j in range(block.count):
-        k, p = items.row[j], stage + j * stride
-        size = block.p[j] - p
-        if unlikely(size + 1 > b.end[k] - left - b.p[k]):       # 1: the end of the list
-            return halt(w, NULL, NO_MEMORY) is not NULL
-        copy_over(b.p[k], p, size)
-        b.p[k] += size
-    block.count = 0
-    return True
-
-
 cdef inline void copy_over(uint8_t* to, const uint8_t* data, int64_t size) noexcept nogil:
     """Copy by COPIED bytes: up to SPILL more bytes are read and written."""
     cdef int64_t i = 0
     while i < size:
         memcpy(to + i, data + i, COPIED)
         i += COPIED
-
-
-# --- leaves: each function writes a value for each row, and its branch if ``optional`` --------------------------------
-#
-# Which rows are null cannot be foreseen, so most loops do not branch for it: a value is written in vain. The slot of a
-# null exists, whatever it holds. What a loop needs is copied first: for all that compilers know, a byte that is written
-# may be part of anything else.
-
-cdef struct Branches:           # the bytes that tell
-    uint8_t null, differs       # differs: its bits that are others in the branch of a value
-
-
-cdef inline Branches branches_of(const WriteOp* op) noexcept nogil:
-    cdef Branches out
-    out.null = <uint8_t>(2 * op.null_branch)
-    out.differs = out.null ^ <uint8_t>(2 * op.branch)
-    return out
-
-
-cdef inline uint8_t* put_branch(Branches branch, uint64_t mask, uint8_t* p, bint optional) noexcept nogil:
-    if not optional:
-        return p
-    p[0] = branch.null ^ (branch.differs & <uint8_t>mask)
-    return p + 1
-
-
-cdef inline uint64_t if_in(uint64_t there, int k, bint optional) noexcept nogil:
-    """All bits if row k is there, else none."""
-    return -(there >> k & 1) if optional else ~<uint64_t>0
-
-
-cdef inline bint put_texts(const WriteOp* op, const Source* s, uint64_t there, WriteBlock* b, Writer* w,
-                           bint optional, bint medium) noexcept nogil:
-    """``medium``: texts of up to SNS_MEDIUM bytes are written as fast as those of SNS_SHORT, which both take longer."""
-    cdef const uint8_t* data = NULL
-    cdef const uint8_t* start = s.slots.data
-    cdef const uint8_t* limit = s.slots.limit
-    cdef const int32_t* offsets = <const int32_t*>s.slots.slots + s.slots.offset + b.first
-    cdef int64_t size, other = 0, left = b.left
-    cdef bint binary = op.kind == WRITE_BYTES, small = s.slots.how == SMALL_OFFSETS
-    cdef Branches branch = branches_of(op)
-    cdef uint8_t* p
-    cdef uint64_t mask
-    cdef int k, count = b.count
-    for k in range(count):
-        mask = if_in(there, k, optional)
-        p = put_branch(branch, mask, b.p[k], optional)
-        if likely(small):
-            data = start + offsets[b.at[k]]
-            size = (<int64_t>offsets[b.at[k] + 1] - offsets[b.at[k]]) & mask
-        elif mask:
-            data = other_bytes_at(&s.slots, s.slots.offset + b.first + b.at[k], &other)
-            size = other
-        else:
-            b.p[k] = p
-            continue
-        if (likely(<uint64_t>size <= SNS_MEDIUM and limit - data > SNS_MEDIUM and size < b.end[k] - left - p)
-                and likely(sns_copy_medium(p + 1, data, size) or binary) if medium else
-                likely(<uint64_t>size <= SNS_SHORT and limit - data >= SNS_SHORT)
-                and likely(sns_copy_short(p + 1, data, size) or binary)):
-            p[0] = <uint8_t>(2 * size)
-            b.p[k] = p + ((1 + size) & mask)
-        elif mask:
-            w.medium[op.number] |= size > SNS_SHORT
-            b.p[k] = put_longer(op, data, size, p, b.end[k] - left, w)
-            if unlikely(b.p[k] is NULL):
-                return False
-        else:
-            b.p[k] = p
-    return True
-
-
-cdef uint8_t* put_longer(const WriteOp* op, const uint8_t* data, int64_t size, uint8_t* p, const uint8_t* end,
-                         Writer* w) noexcept nogil:
-    """Write text or bytes of any size, up to ``end`` at most. NULL if that is too little, or the text is damaged."""
-    if unlikely(size > end - p - 10):           # a length takes up to 10 bytes
-        return halt(w, NULL, NO_MEMORY)
-    p = put_whole(p, size)
-    if op.kind == WRITE_BYTES:
-        sns_copy(p, data, size)
-    elif unlikely(not sns_copy_utf8(p, data, size)):
-        return halt(w, NULL, BAD_TEXT)
-    return p + size
-
-
-cdef inline void put_numbers(const WriteOp* op, const Source* s, uint64_t there, WriteBlock* b, bint wide,
-                             bint optional) noexcept nogil:
-    cdef const int64_t* longs = <const int64_t*>s.slots.slots + s.slots.offset + b.first
-    cdef const int32_t* ints = <const int32_t*>s.slots.slots + s.slots.offset + b.first
-    cdef Branches branch = branches_of(op)
-    cdef uint64_t mask
-    cdef int64_t value
-    cdef uint8_t* p
-    cdef int k, count = b.count
-    for k in range(count):
-        mask = if_in(there, k, optional)
-        p = put_branch(branch, mask, b.p[k], optional)
-        value = longs[b.at[k]] if wide else ints[b.at[k]]
-        b.p[k] = p + (sns_put_wide_varint(p, sns_zigzag(value)) & mask)
-
-
-cdef inline bint put_wholes(WriteOp* op, const Source* s, uint64_t there, WriteBlock* b, bint millis,
-                            bint optional) noexcept nogil:
-    """``millis``: from 64 bits of microseconds, as most timestamps are."""
-    cdef const int64_t* longs = <const int64_t*>s.slots.slots + s.slots.offset + b.first
-    cdef int64_t value = 0, low = op.low, high = op.high
-    cdef Branches branch = branches_of(op)
-    cdef uint64_t mask
-    cdef uint8_t* p
-    cdef bint fits = True
-    cdef int k, count = b.count
-    for k in range(count):
-        mask = if_in(there, k, optional)
-        p = put_branch(branch, mask, b.p[k], optional)
-        if millis:
-            value = floor_div(longs[b.at[k]] & mask, 1000)
-        else:
-            fits = load_whole(s, op.load, b.first + b.at[k], &value)
-            value &= mask                           # 0 can always be written
-            if op.by > 1:
-                value = floor_div(value, op.by)
-            elif op.times != 1:
-                fits = to_avros_unit(op, &value) and fits
-            fits = fits or not mask
-        if unlikely(not fits or value < low or value > high):
-            return False
-        b.p[k] = p + (sns_put_wide_varint(p, sns_zigzag(value)) & mask)
-    return True
-
-
-cdef inline void put_doubles(const WriteOp* op, const Source* s, uint64_t there, WriteBlock* b,
-                             bint optional) noexcept nogil:
-    cdef const double* doubles = <const double*>s.slots.slots + s.slots.offset + b.first
-    cdef const float* floats = <const float*>s.slots.slots + s.slots.offset + b.first
-    cdef Branches branch = branches_of(op)
-    cdef bint wide = op.load == LOAD_DOUBLE
-    cdef uint64_t mask
-    cdef uint8_t* p
-    cdef int k, count = b.count
-    for k in range(count):
-        mask = if_in(there, k, optional)
-        p = put_branch(branch, mask, b.p[k], optional)
-        sns_put_double(p, doubles[b.at[k]] if wide else floats[b.at[k]])
-        b.p[k] = p + (8 & mask)
-
-
-cdef inline void put_floats(const WriteOp* op, const Source* s, uint64_t there, WriteBlock* b,
-                            bint optional) noexcept nogil:
-    cdef const float* slots = <const float*>s.slots.slots + s.slots.offset + b.first
-    cdef Branches branch = branches_of(op)
-    cdef uint64_t mask
-    cdef uint8_t* p
-    cdef int k, count = b.count
-    for k in range(count):
-        mask = if_in(there, k, optional)
-        p = put_branch(branch, mask, b.p[k], optional)
-        sns_put_float(p, slots[b.at[k]])
-        b.p[k] = p + (4 & mask)
-
-
-cdef inline void put_booleans(const WriteOp* op, const Source* s, uint64_t there, WriteBlock* b,
-                              bint optional) noexcept nogil:
-    cdef const uint8_t* slots = s.slots.slots
-    cdef int64_t slot, first = s.slots.offset + b.first
-    cdef Branches branch = branches_of(op)
-    cdef uint64_t mask
-    cdef uint8_t* p
-    cdef int k, count = b.count
-    for k in range(count):
-        mask = if_in(there, k, optional)
-        p = put_branch(branch, mask, b.p[k], optional)
-        slot = first + b.at[k]
-        p[0] = slots[slot >> 3] >> (slot & 7) & 1
-        b.p[k] = p + (1 & mask)
-
-
-cdef bint put_others(WriteOp* op, const Source* s, uint64_t there, WriteBlock* b, Writer* w,
-                     bint optional) noexcept nogil:
-    cdef Branches branch = branches_of(op)
-    cdef int k
-    for k in range(b.count):
-        b.p[k] = put_branch(branch, if_in(there, k, optional), b.p[k], optional)
-        if there >> k & 1:
-            b.p[k] = put_other(op, s, b.first + b.at[k], b.p[k], w)
-            if unlikely(b.p[k] is NULL):
-                return False
-    return True
-
-
-cdef inline uint8_t* put_other(WriteOp* op, const Source* s, int64_t slot, uint8_t* p, Writer* w) noexcept nogil:
-    cdef const uint8_t* data
-    cdef int64_t size = 0
-    if op.kind == WRITE_ENUM:
-        return write_enum(op, s, slot, p, w)
-    elif op.kind == WRITE_DECIMAL:
-        return put_decimal(op, s, slot, p, w)
-    elif op.kind == WRITE_CONSTANT:
-        sns_copy(p, op.text, op.size)
-        return p + op.size
-    elif op.kind == WRITE_FIXED:
-        data = bytes_at(&s.slots, slot, &size)
-        if size != op.size:
-            return halt(w, op, BAD_SIZE, size)
-        sns_copy(p, data, size)
-        return p + size
-    if op.kind == WRITE_UUID_TEXT and op.size < 0:
-        data = bytes_at(&s.slots, slot, &size)
-        if likely(size == 36 and sns_copy_usual_uuid(p + 1, data)):
-            p[0] = 2 * 36
-            return p + 37
-    return write_uuid(op, s, slot, p, w)

@@ -56,11 +56,14 @@ cdef inline uint8_t* write_message(WriteOp* root, int64_t row, uint8_t* p, Write
 cdef int write_next_block(Encoding e, int64_t row, int64_t count) noexcept nogil:
     """Encode the rows from ``row`` on as a block. Returns how many; 0: they have to be encoded one by one."""
     cdef WriteOp* root = e.plan.ops + e.plan.root
-    cdef int rows = 0
+    cdef int rows
+    if count - row < LEAST_ROWS:
+        e.alone = count
+        return 0
     while True:
         rows = begin_block(e, root, row, count)
-        if rows < LEAST_ROWS:
-            # Rows that are too large for the stage; or the last ones. Blocks are tried ever more rarely.
+        if rows == 0:
+            # Rows that are too large for the stage: blocks are tried ever more rarely.
             e.refused = min(e.refused + 1, MOST_REFUSED)
             e.alone = row + (<int64_t>BLOCK_ROWS << e.refused)
             e.extra = e.w.items_extra = 0
@@ -79,7 +82,7 @@ cdef int write_next_block(Encoding e, int64_t row, int64_t count) noexcept nogil
 
 
 cdef int begin_block(Encoding e, const WriteOp* root, int64_t row, int64_t count) noexcept nogil:
-    """Set up the next block. Returns how many rows it has."""
+    """Set up the next block. Returns how many rows it has; 0 if they are too large."""
     cdef WriteBlock* b = &e.block
     cdef int64_t head = e.w.header_size, stride = head + root.room + e.extra + SPILL
     cdef int k

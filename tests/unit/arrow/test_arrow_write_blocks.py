@@ -229,6 +229,21 @@ def test_forty_nulls_in_a_row_are_written_behind_each_other() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("depth", [7, 8, 9, 10, 20])
+def test_records_deep_in_records_are_encoded_as_alone(depth: int) -> None:
+    kind: Any = record("R0", ("text", "string"), ("items", array("string")))
+    for level in range(1, depth):
+        kind = record(f"R{level}", ("n", "int"), ("r", ["null", kind] if level % 2 else kind))
+    codec = ColumnCodec(record("R", ("r", kind)))
+    rng, rows = Random(depth), []
+    for row in range(ROWS):
+        value: Any = {"text": "t" * (row % 50), "items": ["x" * (row % 40)] * (row % 3)}
+        for level in range(1, depth):
+            value = {"n": row, "r": None if level % 2 and rng.random() < 0.2 else value}
+        rows.append({"r": value})
+    agree(codec, pa.RecordBatch.from_pylist(rows, codec.arrow_schema))
+
+
 @protects_memory
 @pytest.mark.parametrize("sizes", [(9, 1), (32, 5), (40, 3), (64, 1), (7, 63)])
 def test_no_byte_behind_the_last_text_is_read(sizes: tuple[int, int]) -> None:
