@@ -71,7 +71,7 @@ cdef inline bint put_texts(const WriteOp* op, const Source* s, uint64_t there, W
 cdef uint8_t* put_longer(const WriteOp* op, const uint8_t* data, int64_t size, uint8_t* p, const uint8_t* end,
                          Writer* w) noexcept nogil:
     """Write text or bytes of any size, up to ``end`` at most. NULL if that is too little, or the text is damaged."""
-    if unlikely(size > end - p - 10):           # a length takes up to 10 bytes
+    if unlikely(not 0 <= size <= end - p - 10):     # a length takes up to 10 bytes
         return halt(w, NULL, NO_MEMORY)
     p = put_whole(p, size)
     if op.kind == WRITE_BYTES:
