@@ -216,6 +216,16 @@ def test_unions_of_records_and_sparse_records_are_encoded_as_alone(seed: int) ->
     agree(codec, pa.RecordBatch.from_pylist(rows, codec.arrow_schema))
 
 
+def test_a_branch_whose_index_takes_two_bytes_is_encoded_as_alone() -> None:
+    branches = [record(f"B{number}", ("v", "int")) for number in range(66)]
+    codec = ColumnCodec(record("R", ("u", branches), ("n", [*(f"B{number}" for number in range(64)), "null", "int"])))
+    rows = [
+        {"u": {f"member{row % 66}": {"v": row}}, "n": {"member64": row} if row % 3 else None} for row in range(ROWS)
+    ]
+    messages = agree(codec, pa.RecordBatch.from_pylist(rows, codec.arrow_schema))
+    assert messages[64:66] == [b"\x80\1\x80\1\x82\1\x80\1", b"\x82\1\x82\1\x82\1\x82\1"]
+
+
 def test_forty_nulls_in_a_row_are_written_behind_each_other() -> None:
     """Nulls that are put off are written by 32 bytes, and at once where another branch is null."""
     fields = [(f"f{number}", ["long", "null"] if number in (20, 21, 39) else ["null", "long"]) for number in range(80)]
