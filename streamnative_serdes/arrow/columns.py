@@ -112,7 +112,7 @@ def batch_of(array: object, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def encoded(array: object, *, large: bool) -> pa.Array:
-    """The messages of the capsule of an array, with 64-bit offsets if they are ``large``; without a schema, as above."""
+    """The messages of the capsule of an array, with 64-bit offsets if ``large``; without a schema, as above."""
     kind = pa.large_binary() if large else pa.binary()
     return pa.Array._import_from_c(address_of(array), kind)  # noqa: SLF001 (tools/private_members.toml)
 

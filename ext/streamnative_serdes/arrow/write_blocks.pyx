@@ -1,18 +1,19 @@
 # Encodes a block of rows column by column, where write.pyx encodes row by row.
 #
-# What a column is has to be found out once for a block, and its rows do not depend on each other, so the processor works
-# on several of them at a time. Each row of a block is written to a room of its own on a stage, and all of them are copied
-# to the messages once they are complete:
+# What a column is has to be found out once for a block, and its rows do not depend on each other, so the processor
+# works on several of them at a time. Each row is written to a room of its own on a stage, and all of them are copied to
+# the messages once they are complete:
 #
-#     stage | row 0: header, values so far p |  ... up to end | SPILL | row 1: header, values ... | SPILL |
+#     stage | row 0: header, values so far | p ... end | SPILL | row 1: header, values so far | p ... end | SPILL | ...
 #
 # A block is written as a whole or not at all: where a value cannot be written, nothing has changed, and write.pyx finds
 # out what is wrong with which row.
 #
-# Why no step can leave its room, whatever the columns hold, and even if another thread changes them meanwhile: most values
-# take at most so many bytes (WriteOp.room, known by the plan), and Block.left is how many the values take at most that are
-# still to come in each row. Values of any other size are written if the row has room for them besides what is left. A step
-# may write up to SPILL bytes behind its value, which the next one overwrites.
+# Why no step can leave its room, whatever the columns hold, and even if another thread changes them meanwhile: most
+# values take at most so many bytes (WriteOp.room, known by the plan), and ``left`` is how many the values of known size
+# that are still to come in each row take at most. Values of any other size are written only if the row has room for
+# them besides what is left; their size is read once, and what is compared is what is written. A step may write up to
+# SPILL bytes behind its value, which the next one overwrites.
 
 cdef enum:
     STAGE_BYTES = 64 << 10
@@ -91,7 +92,7 @@ cdef bint write_field(WriteOp* op, WriteStep* step, WriteBlock* b, Writer* w) no
 
 cdef bint write_few(WriteOp* op, const Source* s, uint64_t there, WriteStep* step, WriteBlock* b,
                     Writer* w) noexcept nogil:
-    """The same if most of the rows are null: their nulls are put off, until the row gets a value or has many of them."""
+    """The same if most rows are null: their nulls are put off, until the row gets a value or has many of them."""
     cdef Chosen some
     defer_null(<uint8_t>(2 * op.null_branch), b)
     if there == 0:
@@ -182,7 +183,7 @@ cdef bint write_there(WriteOp* op, const Source* s, uint64_t there, WriteStep* s
 
 
 cdef bint write_bare(WriteOp* op, const Source* s, WriteBlock* b, Writer* w) noexcept nogil:
-    """Write a value for each row, without branches: that is a constant in each call, so compilers make loops of both."""
+    """Write a value for each row, without a branch: a constant in each call, so that compilers make loops of both."""
     settle(b)
     return write_leaves(op, s, ~<uint64_t>0, b, w, False)
 
@@ -342,7 +343,7 @@ cdef inline bint write_member(WriteOp* op, const Source* s, WriteStep* step, Wri
 
 
 cdef bint null_rows(const WriteOp* op, uint64_t rows, WriteBlock* b) noexcept nogil:
-    """Write null for some rows; False if that is no branch."""
+    """Write null for some rows; False if null is not one of the branches."""
     cdef Chosen some
     if rows == 0:
         return True
