@@ -8,6 +8,7 @@ module, made of these files:
     codec/shared.pyx    limits, and how errors show labels, paths and values
     arrow/layout.pyx    maps an Avro schema to Arrow columns
     arrow/columns.pyx   columns: append, append null, truncate, export (also in _records)
+    arrow/spread.pyx    gives children of null structs their slots
     arrow/builders.pyx  columns for a layout
     arrow/table.pyx     a plan as a table of ops
     arrow/plan.pyx      compiles schema resolution into a table of ops that fill columns
@@ -100,10 +101,14 @@ cdef extern from "arrow/values.h":
     int sns_put_wide_varint(uint8_t*, uint64_t) noexcept nogil
     bint sns_copy_usual_uuid(uint8_t*, const uint8_t*) noexcept nogil
     uint32_t sns_hash(const uint8_t*, Py_ssize_t) noexcept nogil
+    int sns_first_bit(uint64_t) noexcept nogil
+    int sns_count_bits(uint64_t) noexcept nogil
+    int sns_same_until(const uint8_t*, const uint8_t*, const uint8_t*, int) noexcept nogil
 
 include "codec/shared.pyx"
 include "arrow/columns.pyx"
 include "arrow/layout.pyx"
+include "arrow/spread.pyx"
 include "arrow/builders.pyx"
 include "arrow/ops.pyx"
 include "arrow/write_ops.pyx"

@@ -13,31 +13,35 @@ cdef enum:
     LEAST_ROWS = 8              # fewer are read one by one
     BLOCK_BYTES = 16 << 10      # of messages, so that a block stays in the processor's first cache
     LEAST_PREFETCHED = 256      # bytes of a message
+    LEAST_RUN = 4               # optional fields that may be read as a run
+    MOST_RUN = 64
     MOST_REFUSED = 10           # doublings of the rows that are read one by one after blocks that were refused
     CACHE_LINE = 64             # bytes
 
 cdef struct Budget:             # what is left for a message, as in Reader
     int64_t empty, items, slots
 
-cdef struct Block:
+cdef struct Block:              # messages, or values of some of them
     int count                   # rows
     bint counted                # values are counted against the limits for each row; else ``left`` is not used
     const uint8_t* p[BLOCK_ROWS]        # where each row is
-    const uint8_t* end[BLOCK_ROWS]      # of its message
-    Budget left[BLOCK_ROWS]
+    const uint8_t* end[BLOCK_ROWS]      # of its message, or of an item
+    uint8_t row[BLOCK_ROWS]     # of its message
+    Budget* left                # of each message
 
 
-cdef bint read_block(Op* op, Column* c, Block* b, const bint* trailing, Reader* r) noexcept nogil:
+cdef bint read_block(Op* op, Column* c, Block* b, Budget* left, const bint* trailing, Reader* r) noexcept nogil:
     """Decode the messages of a block by the op of their record. After False, slots of them remain in the columns.
 
-    ``trailing`` is read only if there are extra bytes.
+    ``trailing`` is read only if there are extra bytes; ``left`` is the memory for what is left for each message.
     """
     cdef int k
-    b.counted = op.counted
+    b.counted, b.left = op.counted, left
     if b.counted:
         for k in range(b.count):
             b.left[k].empty, b.left[k].items = r.empty_left, r.items_left
             b.left[k].slots = (b.end[k] - b.p[k]) * FREE_SLOTS
+            b.row[k] = <uint8_t>k
     if not read_records(op, c, b, r):
         return False
     for k in range(b.count):
@@ -48,34 +52,51 @@ cdef bint read_block(Op* op, Column* c, Block* b, const bint* trailing, Reader* 
 
 cdef bint read_records(Op* op, Column* c, Block* b, Reader* r) noexcept nogil:
     """Append a record for each row."""
-    cdef Step* step = enter(op, r)
-    cdef Op* part
-    cdef int i
-    if step is NULL or not pay_all(op, b, r):
-        return False
-    for i in range(op.count):
-        part = op.parts[i]
-        step.index = i
-        if not (skip_fields_of_all(part, b, r) if part.kind == READ_SKIPPED
-                else read_field_of_all(part, &r.columns[part.column], step, b, r)):
-            return False
-    if not has_slots(c, b.count):
+    if not read_fields_of_all(op, b, r) or not has_slots(c, b.count):
         return False
     c.length += b.count
+    return True
+
+
+cdef bint read_fields_of_all(Op* op, Block* b, Reader* r) noexcept nogil:
+    cdef Step* step = enter(op, r)
+    cdef int i = 0, done
+    if step is NULL or not pay_all(op, b, r):
+        return False
+    while i < op.count:
+        done = read_run(op, i, step, b, r) if op.parts[i].run >= LEAST_RUN else 0
+        if done < 0 or not (done or read_part(op.parts[i], i, step, b, r)):
+            return False
+        i += max(done, 1)
     r.depth -= 1
     return True
 
 
+cdef bint read_part(Op* part, int i, Step* step, Block* b, Reader* r) noexcept nogil:
+    """Append, or skip, field ``i`` of each row."""
+    cdef uint64_t nulls = 0
+    if part.kind == READ_SKIPPED:
+        return skip_fields_of_all(part, b, r)
+    step.index = i
+    if not part.in_blocks:
+        return read_one_by_one(part, step, b, r)
+    if part.null_index >= 0 and not read_branches(part, b, &nulls, r.limit):
+        return False
+    return read_field_of_all(part, &r.columns[part.column], nulls, step, b, r)
+
+
 cdef bint pay_all(const Op* op, Block* b, Reader* r) noexcept nogil:
     """Count the values of a record that take no bytes, and those from defaults, against the limits of each message."""
+    cdef Budget* left
     cdef int k
     if not b.counted:                   # all messages pay the same
         return pay_empty(r, op.empty_fields) and pay_items(r, op.filled)
     if op.empty_fields or op.filled:
         for k in range(b.count):
-            b.left[k].empty -= op.empty_fields
-            b.left[k].items -= op.filled
-            if unlikely(b.left[k].empty < 0 or b.left[k].items < 0):
+            left = &b.left[b.row[k]]
+            left.empty -= op.empty_fields
+            left.items -= op.filled
+            if unlikely(left.empty < 0 or left.items < 0):
                 return False
     return True
 
@@ -84,17 +105,16 @@ cdef inline bint has_slots(Column* c, int64_t count) noexcept nogil:
     return likely(count <= c.capacity - c.length) or resize(c, max(2 * c.capacity, c.length + count, LEAST_SLOTS))
 
 
-cdef bint read_field_of_all(Op* op, Column* c, Step* step, Block* b, Reader* r) noexcept nogil:
-    """Append one field of each row."""
+cdef bint read_field_of_all(Op* op, Column* c, uint64_t nulls, Step* step, Block* b, Reader* r) noexcept nogil:
+    """Append one field of each row, or null where a bit of ``nulls`` is set: there are no bytes of it."""
     cdef int64_t first = c.length
-    cdef uint64_t nulls = 0
-    if op.kind == READ_RECORD and op.in_blocks:
-        return read_records(op, c, b, r)
-    if not op.in_blocks:
-        return read_one_by_one(op, step, b, r)
+    if nulls and nulls == all_rows(b):
+        return put_nulls_of_all(c, b.count)
+    if op.kind == READ_RECORD:
+        return read_records(op, c, b, r) if nulls == 0 else read_some_records(op, c, nulls, b, r)
+    if op.kind == READ_UNION:
+        return read_unions(op, c, nulls, step, b, r)
     if not has_slots(c, b.count):
-        return False
-    if op.null_index >= 0 and not read_branches(op, b, &nulls, r.limit):
         return False
     if op.kind == READ_STRING or op.kind == READ_BYTES:
         if not read_texts(op, c, nulls, b, r):
@@ -117,7 +137,13 @@ cdef bint read_field_of_all(Op* op, Column* c, Step* step, Block* b, Reader* r) 
     elif op.kind == READ_BOOLEAN:
         if not read_booleans(c, nulls, b, r.limit):
             return False
-    elif not read_symbols(op, c, nulls, b, r.limit):
+    elif op.kind == READ_ENUM:
+        if not read_symbols(op, c, nulls, b, r.limit):
+            return False
+    elif op.kind == READ_ARRAY or op.kind == READ_MAP:
+        if not read_lists(op, c, nulls, b, r):
+            return False
+    elif not read_others(op, c, nulls, b, r):
         return False
     return nulls == 0 or mark_nulls(c, first, b.count, nulls)
 
@@ -138,13 +164,300 @@ cdef bint read_one_by_one(Op* op, Step* step, Block* b, Reader* r) noexcept nogi
 
 
 cdef inline void use_budget(const Block* b, int k, Reader* r) noexcept nogil:
+    cdef const Budget* left
     if b.counted:
-        r.empty_left, r.items_left, r.slots_left = b.left[k].empty, b.left[k].items, b.left[k].slots
+        left = &b.left[b.row[k]]
+        r.empty_left, r.items_left, r.slots_left = left.empty, left.items, left.slots
 
 
 cdef inline void keep_budget(Block* b, int k, const Reader* r) noexcept nogil:
+    cdef Budget* left
     if b.counted:
-        b.left[k].empty, b.left[k].items, b.left[k].slots = r.empty_left, r.items_left, r.slots_left
+        left = &b.left[b.row[k]]
+        left.empty, left.items, left.slots = r.empty_left, r.items_left, r.slots_left
+
+
+# --- some of the rows -------------------------------------------------------------------------------------------------
+#
+# Where a record is null in some rows, the others make a block of their own. They append to the columns below without
+# gaps, as these are while they grow (columns.pyx).
+
+cdef inline uint64_t all_rows(const Block* b) noexcept nogil:
+    return (<uint64_t>-1) >> (BLOCK_ROWS - b.count)
+
+
+cdef void take_rows(Block* out, const Block* b, uint64_t rows) noexcept nogil:
+    """Make a block of the rows of ``b`` whose bits are set in ``rows``."""
+    cdef int k, count = 0
+    out.counted, out.left = b.counted, b.left
+    while rows:
+        k = sns_first_bit(rows)
+        out.p[count], out.end[count], out.row[count] = b.p[k], b.end[k], b.row[k]
+        count += 1
+        rows &= rows - 1
+    out.count = count
+
+
+cdef void give_back(const Block* taken, Block* b, uint64_t rows) noexcept nogil:
+    """Set how far the rows were read that take_rows() took."""
+    cdef int count = 0
+    while rows:
+        b.p[sns_first_bit(rows)] = taken.p[count]
+        count += 1
+        rows &= rows - 1
+
+
+cdef bint read_some_records(Op* op, Column* c, uint64_t nulls, Block* b, Reader* r) noexcept nogil:
+    """Append a record for each row that is not null, and null for the others."""
+    cdef Block there
+    cdef uint64_t rows = ~nulls & all_rows(b)
+    take_rows(&there, b, rows)
+    if not read_fields_of_all(op, &there, r):
+        return False
+    give_back(&there, b, rows)
+    return put_structs(c, b.count, nulls)
+
+
+cdef bint put_structs(Column* c, int count, uint64_t nulls) noexcept nogil:
+    """Append ``count`` slots of a struct, whose children have theirs."""
+    if not has_slots(c, count):
+        return False
+    c.length += count
+    return nulls == 0 or mark_nulls(c, c.length - count, count, nulls)
+
+
+cdef bint put_nulls_of_all(Column* c, int count) noexcept nogil:
+    """Append ``count`` nulls, up to a block of them."""
+    cdef int64_t first = c.length
+    cdef int k
+    if not has_slots(c, count):
+        return False
+    if c.storage == FIXED_WIDTH:
+        memset(c.data + first * c.width, 0, count * c.width)
+    elif c.storage == VARIABLE or c.storage == LIST:
+        for k in range(count):
+            put_offset(c.offsets, c.large, first + k + 1, offset_of(c, first))
+    c.length += count
+    return mark_nulls(c, first, count, (<uint64_t>-1) >> (BLOCK_ROWS - count))
+
+
+cdef bint read_unions(Op* op, Column* c, uint64_t nulls, Step* step, Block* b, Reader* r) noexcept nogil:
+    """Append a struct with a member for each branch, or null for null; ``nulls`` are null before."""
+    cdef Block there
+    cdef uint64_t rows
+    cdef int k
+    for k in range(b.count if op.member >= 0 else 0):
+        if not nulls >> k & 1 and b.p[k] < r.limit and b.p[k][0] == 2 * op.member:
+            nulls |= <uint64_t>1 << k
+            b.p[k] += 1
+    if nulls == 0:
+        return read_members(op, c, step, b, r) and put_structs(c, b.count, 0)
+    rows = ~nulls & all_rows(b)
+    if rows:
+        take_rows(&there, b, rows)
+        if not read_members(op, c, step, &there, r):
+            return False
+        give_back(&there, b, rows)
+    return put_structs(c, b.count, nulls)
+
+
+cdef bint read_members(Op* op, Column* c, Step* step, Block* b, Reader* r) noexcept nogil:
+    """Append to the member of each row's branch, and nulls to the others."""
+    cdef uint64_t[BLOCK_ROWS] rows      # of each branch
+    cdef int64_t before = c.length - c.nulls
+    cdef const uint8_t* p
+    cdef int i, k
+    memset(rows, 0, op.count * sizeof(uint64_t))
+    for k in range(b.count):
+        p = b.p[k]
+        if unlikely(p >= r.limit or p[0] & 0x81 or p[0] >> 1 >= op.count):
+            return False
+        rows[p[0] >> 1] |= <uint64_t>1 << k
+        b.p[k] = p + 1
+    for i in range(op.count):
+        if op.parts[i].kind != READ_MEMBER:
+            if rows[i]:
+                return False
+        elif not read_field_of_all(op.parts[i].parts[0], &c.children[op.parts[i].member], ~rows[i] & all_rows(b), step,
+                                   b, r):
+            return False
+    for i in range(c.count):            # members that the writer has no branch for
+        if c.children[i].length == before and not put_nulls_of_all(&c.children[i], b.count):
+            return False
+    return True
+
+
+# --- runs of null -----------------------------------------------------------------------------------------------------
+#
+# Where most of many neighbouring fields are null, each row goes from one that is not to the next, past eight nulls at a
+# time; and only those rows are looked at that have a value.
+
+cdef int read_run(Op* op, int first, Step* step, Block* b, Reader* r) noexcept nogil:
+    """Read the optional fields from ``first`` on. Returns how many; 0: too few are null; -1: the block is refused."""
+    cdef uint64_t[MOST_RUN + 1] rows    # those whose next field with a value it is
+    cdef int count = min(op.parts[first].run, <int>MOST_RUN), i
+    cdef Op* part
+    if not find_values(op, first, count, rows, b, r.limit):
+        return 0
+    for i in range(count):
+        part = op.parts[first + i]
+        step.index = first + i
+        if rows[i] and not pass_branches(<uint8_t>(2 - 2 * part.null_index), rows[i], b, r.limit):
+            return -1
+        if not read_field_of_all(part, &r.columns[part.column], ~rows[i] & all_rows(b), step, b, r):
+            return -1
+        if rows[i]:
+            pass_nulls(op.nulls + first, i + 1, count, rows, rows[i], b, r.limit)
+    return count
+
+
+cdef bint find_values(const Op* op, int first, int count, uint64_t* rows, Block* b,
+                      const uint8_t* limit) noexcept nogil:
+    """Pass the nulls before the first value of each row, if they are many. Returns whether they are."""
+    cdef const uint8_t* before[BLOCK_ROWS]
+    cdef int64_t passed = 0
+    cdef int k
+    memcpy(before, b.p, b.count * sizeof(before[0]))
+    memset(rows, 0, (count + 1) * sizeof(uint64_t))
+    pass_nulls(op.nulls + first, 0, count, rows, all_rows(b), b, limit)
+    for k in range(b.count):
+        passed += b.p[k] - before[k]
+    if passed >= 2 * b.count:
+        return True
+    memcpy(b.p, before, b.count * sizeof(before[0]))
+    return False
+
+
+cdef void pass_nulls(const uint8_t* nulls, int i, int count, uint64_t* rows, uint64_t chosen, Block* b,
+                     const uint8_t* limit) noexcept nogil:
+    """Let each of the ``chosen`` rows, which are at field ``i`` of ``count``, go on to its next value, or behind the last.
+
+    ``nulls`` has the byte of null for each of the fields, and 8 bytes more.
+    """
+    cdef int k, next
+    while chosen:
+        k = sns_first_bit(chosen)
+        next = i + sns_same_until(b.p[k], limit, nulls + i, count - i)
+        rows[next] |= <uint64_t>1 << k
+        b.p[k] += next - i
+        chosen &= chosen - 1
+
+
+cdef bint pass_branches(uint8_t branch, uint64_t chosen, Block* b, const uint8_t* limit) noexcept nogil:
+    """Pass the index of the branch that is not null; False if there is something else in one of the rows."""
+    cdef int k
+    while chosen:
+        k = sns_first_bit(chosen)
+        if unlikely(b.p[k] >= limit or b.p[k][0] != branch):
+            return False
+        b.p[k] += 1
+        chosen &= chosen - 1
+    return True
+
+
+# --- arrays and maps --------------------------------------------------------------------------------------------------
+#
+# Where the items are is found out by skipping them, and then they make blocks, whichever rows they belong to.
+
+cdef Op KEY_OF_MAP
+KEY_OF_MAP.kind, KEY_OF_MAP.null_index = READ_STRING, -1
+
+
+cdef bint read_lists(Op* op, Column* c, uint64_t nulls, Block* b, Reader* r) noexcept nogil:
+    """Append the items of each row; none where a bit of ``nulls`` is set."""
+    cdef Block items
+    cdef Step* step = enter(op, r)
+    cdef int64_t length = c.children[0].length, count
+    cdef int k
+    if step is NULL:
+        return False
+    items.counted, items.left, items.count = b.counted, b.left, 0
+    for k in range(b.count):
+        if not nulls >> k & 1:
+            count = find_items(op, &c.children[0], step, &items, k, b, r)
+            if count < 0 or count > INT32_MAX - length:
+                return False
+            length += count
+        end_slot(c, length)
+    r.depth -= 1
+    return items.count == 0 or read_items(op, &c.children[0], step, &items, r)
+
+
+cdef int64_t find_items(Op* op, Column* c, Step* step, Block* items, int k, Block* b, Reader* r) noexcept nogil:
+    """Add the items of row ``k`` to their block, which is read when it is full. Returns how many; -1: it is refused."""
+    cdef const uint8_t* block_end = NULL
+    cdef const uint8_t* end = b.end[k]
+    cdef Py_ssize_t least = op.parts[0].min_size + (op.kind == READ_MAP)
+    cdef int64_t count, found = 0
+    if unlikely(b.p[k] > end):
+        return -1
+    r.p = b.p[k]
+    while True:
+        r.end = end
+        use_budget(b, k, r)
+        count = read_count(op, least, &block_end, r)
+        if count <= 0:
+            break
+        keep_budget(b, k, r)
+        found += count
+        if not add_items(op, c, step, items, count, b.row[k], end, r) or not ends_block(r, block_end):
+            return -1
+    b.p[k] = r.p
+    return found if count == 0 else -1
+
+
+cdef bint add_items(Op* op, Column* c, Step* step, Block* items, int64_t count, uint8_t row, const uint8_t* end,
+                    Reader* r) noexcept nogil:
+    """Add ``count`` items from ``r.p`` on to the block; after that, ``r.p`` is behind them."""
+    cdef const uint8_t* p = r.p
+    while count:
+        items.p[items.count], items.row[items.count] = p, row
+        p = skip_item(op, step, p, end, r)
+        if unlikely(p is NULL):
+            return False
+        items.end[items.count] = p
+        items.count += 1
+        count -= 1
+        if items.count == BLOCK_ROWS and not read_items(op, c, step, items, r):
+            return False
+    r.p = p
+    return True
+
+
+cdef inline const uint8_t* skip_item(Op* op, Step* step, const uint8_t* p, const uint8_t* end, Reader* r) noexcept nogil:
+    """Return the end of an item of an array, or of a key and a value, or NULL."""
+    cdef Op* item = op.parts[1]
+    cdef int64_t size = 0
+    if op.kind == READ_MAP:
+        p = get_size(&size, p, end, r)
+        if unlikely(p is NULL):
+            return NULL
+        p += size
+    return skip_fields(item, step, p, end, r) if item.kind == READ_RECORD else skip_at(item, p, end, r)
+
+
+cdef bint read_items(Op* op, Column* c, Step* step, Block* items, Reader* r) noexcept nogil:
+    """Append a block of items, each of which has to end where it was found to end."""
+    cdef Op* item = op.parts[0]
+    cdef Column* values = c
+    cdef uint64_t nulls = 0
+    cdef int k
+    if op.kind == READ_MAP:
+        values = &c.children[1]
+        if not has_slots(c, items.count) or not has_slots(&c.children[0], items.count):
+            return False
+        if not read_texts(&KEY_OF_MAP, &c.children[0], 0, items, r):
+            return False
+        c.length += items.count
+    if item.null_index >= 0 and not read_branches(item, items, &nulls, r.limit):
+        return False
+    if not read_field_of_all(item, values, nulls, step, items, r):
+        return False
+    for k in range(items.count):
+        if unlikely(items.p[k] != items.end[k]):
+            return False
+    items.count = 0
+    return True
 
 
 # --- unions with null -------------------------------------------------------------------------------------------------
@@ -181,9 +494,7 @@ cdef bint mark_nulls(Column* c, int64_t first, int count, uint64_t nulls) noexce
     if c.valid is NULL and not begin_valid(c):
         return False
     flip_bits(c.valid, first, count, nulls)
-    while nulls:
-        nulls &= nulls - 1
-        c.nulls += 1
+    c.nulls += sns_count_bits(nulls)
     return True
 
 
@@ -374,6 +685,29 @@ cdef bint read_symbols(Op* op, Column* c, uint64_t nulls, Block* b, const uint8_
                 or put_bytes(c, symbol.text, symbol.size) == NO_FAULT):
             return False
         b.p[k] = p + 1
+    return True
+
+
+cdef bint read_others(Op* op, Column* c, uint64_t nulls, Block* b, Reader* r) noexcept nogil:
+    """The same for leaves without a loop of their own."""
+    cdef const uint8_t* p
+    cdef int k
+    for k in range(b.count):
+        if nulls >> k & 1:
+            if put_blank(c):
+                return False
+            continue
+        p = b.p[k]
+        if unlikely(p > b.end[k]):
+            return False
+        if op.kind == READ_DECIMAL:
+            p = read_decimal(op, c, p, b.end[k], r)
+        else:
+            r.p, r.end = p, b.end[k]
+            p = r.p if read_other(op, c, &r.outside, r) else NULL   # r.p is read after that
+        if unlikely(p is NULL):
+            return False
+        b.p[k] = p
     return True
 
 

@@ -2,6 +2,9 @@
 # Included by each module that builds arrays. Buffers come from malloc, since consumers may free them without the GIL.
 #
 # A column has no null bitmap until its first null. Bits beyond the length of a bitmap are always 1.
+#
+# While a struct grows, its children have slots only for those of its slots that are not null: so a null costs the same,
+# however many columns are below. spread.pyx gives them the others before the export.
 
 cdef enum:
     LEAST_SLOTS = 64            # initial capacity of a column of items
@@ -193,8 +196,7 @@ cdef bint begin_valid(Column* c) noexcept nogil:
 
 
 cdef int put_blank(Column* c) noexcept nogil:
-    """Append a slot of zeros: children of a null struct have such slots. Returns 0 or the fault."""
-    cdef int i, fault
+    """Append a slot of zeros. Returns 0 or the fault."""
     if not has_slot(c):
         return NO_MEMORY
     if c.storage == FIXED_WIDTH:
@@ -205,11 +207,6 @@ cdef int put_blank(Column* c) noexcept nogil:
     elif c.storage == VARIABLE or c.storage == LIST:
         end_slot(c, offset_of(c, c.length))
         return 0
-    elif c.storage == STRUCT:
-        for i in range(c.count):
-            fault = put_null(&c.children[i]) if c.children[i].nullable else put_blank(&c.children[i])
-            if fault:
-                return fault
     c.length += 1
     return 0
 
@@ -232,7 +229,7 @@ cdef void truncate(Column* c, int64_t length) noexcept nogil:
         truncate(&c.children[0], offset_of(c, c.length))
     elif c.storage == STRUCT:
         for i in range(c.count):
-            truncate(&c.children[i], length)
+            truncate(&c.children[i], c.length - c.nulls)
 
 
 # --- export -----------------------------------------------------------------------------------------------------------

@@ -111,6 +111,7 @@ cdef class Batch:
     cdef int unknown            # ids that the registry does not have
     cdef int64_t row            # of all arrays: the current one
     cdef Block block            # of the next rows
+    cdef Budget[BLOCK_ROWS] left        # of each of its messages
     cdef int refused            # how many of the last blocks could not be read as a whole
     cdef int64_t alone          # of all arrays: rows before this one are read one by one
     cdef bint absent            # it is null, but has a key
@@ -237,8 +238,8 @@ cdef class Batch:
             route.trailing = self.trailing and not ways[route.number][2]
             if version < FIRST_BY_HEADER and len(ways) > 1 and route.number == 0:
                 route.own, route.other = skipper(plan), skipper(<Plan?>ways[1][0])
-            route.blocks = (route.root.kind == READ_RECORD and route.root.in_blocks and route.other is NULL
-                            and not self.wrapped)
+            route.blocks = (route.root.kind == READ_RECORD and route.root.in_blocks and route.root.null_index < 0
+                            and route.other is NULL and not self.wrapped)
         return found
 
     cdef int count(self, Route* route) except -1:
@@ -335,9 +336,13 @@ cdef class Batch:
         """Return the capsule of the array."""
         cdef object capsule = sns_new_array()
         cdef ArrowArray* out = <ArrowArray*>PyCapsule_GetPointer(capsule, "arrow_array")
-        cdef bint extra = self.error_name is not None
+        cdef bint extra = self.error_name is not None, done
         if self.columns is NULL:
             self.begin(0, 0)
+        with nogil:
+            done = spread_structs(self.columns)
+        if not done:
+            raise MemoryError()
         # A null row is null in all columns, since a record batch has no null bitmap of its own.
         free(self.columns.valid)
         self.columns.valid, self.columns.nulls = NULL, 0

@@ -77,7 +77,8 @@ cdef struct Op:
     int column                  # target column; unused in READ_SKIPPED and its parts
     int null_index              # in a union with null: index of the null branch; else -1
     int count
-    Op** parts                  # record: its fields, then the defaults; READ_SKIPPED: neighbours without a column
+    Op** parts                  # record: its fields, then the defaults; READ_SKIPPED: neighbours without a column;
+                                # READ_ARRAY, READ_MAP with a column: the item, and what skips it
     Py_ssize_t min_size         # lower bound on the encoded size, in bytes
     Py_ssize_t empty_fields     # READ_RECORD, READ_SKIPPED: fields that may take no bytes
     int64_t filled              # READ_RECORD: values that come from defaults
@@ -88,7 +89,8 @@ cdef struct Op:
     bint narrow                 # READ_NUMBER: written as an int
     bint bounded
     int out                     # READ_NUMBER: an Out; READ_PLAIN: a PlainKind
-    int member                  # READ_MEMBER: index of the child; READ_SKIPPED: of its first name in the record's note
+    int member                  # READ_MEMBER: index of the child; READ_UNION: of the null branch in blocks, or -1;
+                                # READ_SKIPPED: of its first name in the record's note
     Py_ssize_t size             # READ_FIXED, READ_DECIMAL, READ_PLAIN: bytes, or -1; READ_DEFAULT: of text
     int precision
     const uint8_t* text         # READ_DEFAULT
@@ -96,6 +98,8 @@ cdef struct Op:
     Skip* skips                 # READ_SKIPPED, and READ_RECORD without a column: a program that ends with SKIP_END
     int64_t reach               # bytes that it may look at without comparing with the end
     bint in_blocks              # blocks.pyx has a loop for it; READ_RECORD: its fields are read in blocks
+    int run                     # in a record: how many optional fields that are read in blocks begin with this one
+    uint8_t* nulls              # READ_RECORD: the byte of null in each optional field, and 8 bytes more
     bint counted                # it may have values that are counted against the limits of a message
 
 cdef struct Step:               # an open container
@@ -167,23 +171,61 @@ cdef int set_blocks(Op* op) except -1:
     What is not counted pays from one budget for a block, as if it were one message. That can only be too little, and
     then the block is read message by message.
     """
+    cdef int i
+    op.in_blocks = (READ_BOOLEAN <= op.kind <= READ_UUID)
+    op.counted = op.kind > READ_UUID and op.kind != READ_DEFAULT and op.kind != READ_SKIPPED
+    if op.kind == READ_SKIPPED:
+        for i in range(op.count):
+            op.counted |= op.skips[i].kind == SKIP_FULLY
+    elif op.kind == READ_RECORD:
+        return set_record_blocks(op)
+    elif op.kind == READ_ARRAY or op.kind == READ_MAP:      # items are looked at twice, and only one level of them
+        op.in_blocks = op.parts[0].in_blocks and not op.parts[0].counted and op.parts[0].min_size > 0
+    elif op.kind == READ_UNION:
+        set_union_blocks(op)
+    return 0
+
+
+cdef int set_record_blocks(Op* op) except -1:
     cdef int i, others = 0
     cdef Op* part
-    if op.kind != READ_RECORD:
-        op.in_blocks = (READ_BOOLEAN <= op.kind <= READ_BYTES) or op.kind == READ_ENUM
-        op.counted = op.kind > READ_UUID and op.kind != READ_DEFAULT and op.kind != READ_SKIPPED
-        for i in range(op.count if op.kind == READ_SKIPPED else 0):
-            op.counted |= op.skips[i].kind == SKIP_FULLY
-        return 0
-    op.in_blocks = op.null_index < 0
-    op.counted = not op.in_blocks and (op.empty_fields > 0 or op.filled > 0)
+    op.in_blocks, op.counted = True, False
     for i in range(op.count):
         part = op.parts[i]
         op.counted |= part.counted
-        others += part.counted and not (part.kind == READ_RECORD and part.in_blocks)
+        others += part.counted and not part.in_blocks and part.kind != READ_SKIPPED
         op.in_blocks &= part.kind != READ_MISMATCH and part.kind != READ_BROKEN
-    op.in_blocks &= 3 * others < op.count or others == 0        # where containers are many, blocks are no faster
+    op.in_blocks &= 3 * others < op.count or others == 0        # where most are read one by one, blocks are no faster
+    op.counted |= not op.in_blocks and (op.empty_fields > 0 or op.filled > 0)
+    op.nulls = <uint8_t*>PyMem_Calloc(op.count + 8, 1)
+    if op.nulls is NULL:
+        raise MemoryError()
+    for i in range(op.count - 1, -1, -1):
+        part = op.parts[i]
+        if part.null_index >= 0 and part.in_blocks:
+            op.nulls[i] = <uint8_t>(2 * part.null_index)
+            part.run = 1 + (op.parts[i + 1].run if i + 1 < op.count else 0)
     return 0
+
+
+cdef void set_union_blocks(Op* op) noexcept:
+    """A union of other types than null and a leaf is read in blocks if each branch has a member of its own."""
+    cdef int i, k
+    cdef Op* part
+    op.member = -1
+    op.in_blocks, op.counted = op.count <= 64, False
+    for i in range(op.count):
+        part = op.parts[i]
+        if part.kind == READ_NULL:
+            op.member = i
+        elif part.kind == READ_MEMBER:
+            op.in_blocks &= part.null_index < 0 and part.parts[0].null_index < 0 and part.parts[0].in_blocks
+            op.counted |= part.parts[0].counted
+            for k in range(i):
+                op.in_blocks &= op.parts[k].kind != READ_MEMBER or op.parts[k].member != part.member
+        elif part.kind != READ_MISMATCH:
+            op.in_blocks = False
+    op.counted |= not op.in_blocks
 
 
 # The program that skips neighbouring fields

@@ -58,6 +58,7 @@ cdef class Plan(OpTable):
         for i in range(self.count):
             PyMem_Free(self.ops[i].symbols)
             PyMem_Free(self.ops[i].skips)
+            PyMem_Free(self.ops[i].nulls)
         PyMem_Free(self.ops)
         PyMem_Free(self.edges)
 
@@ -156,7 +157,8 @@ cdef class Plan(OpTable):
         cdef int64_t before = self.filled
         cdef LayoutNode item = node.parts[1] if keyed else node.parts[0]
         cdef int inner = self.compile(step.parts[0], item, depth + 1)
-        cdef int op = self.add(READ_MAP if keyed else READ_ARRAY, node.column, step.writer.kind, [inner])
+        cdef int skipped = self.skip(step.parts[0].writer, depth + 1)
+        cdef int op = self.add(READ_MAP if keyed else READ_ARRAY, node.column, step.writer.kind, [inner, skipped])
         self.ops[op].slots = self.layout.specs[item.column].slots + 2 * keyed + self.filled - before
         return op
 

@@ -125,7 +125,8 @@ cdef bint reads_block(Batch batch, const Route* route) noexcept nogil:
     batch.pool = r.batch_slots_left
     r.depth, r.fault, r.limit = 0, NO_FAULT, batch.rows.limit
     r.empty_left, r.items_left = batch.empty, batch.items
-    if likely(read_block(route.root, batch.columns + route.root.column, &batch.block, &route.trailing, r)):
+    if likely(read_block(route.root, batch.columns + route.root.column, &batch.block, batch.left,
+                         &route.trailing, r)):
         return True
     truncate(batch.columns, before)
     r.batch_slots_left = batch.pool

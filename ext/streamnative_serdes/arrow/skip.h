@@ -42,15 +42,7 @@ enum { SNS_SKIP_REACH = 66 }; /* bytes that a step looks at, or skips besides th
 static inline uint64_t sns_word_le(const uint8_t *p) { uint64_t word; sns_put_le((uint8_t *)&word, p, 8); return word; }
 
 /* The bytes before the first one, from the least significant on, with a bit that is set; there has to be one. */
-static inline uint64_t sns_bytes_before(uint64_t word) {
-#if defined(__GNUC__) || defined(__clang__)
-    return (uint64_t)__builtin_ctzll(word) >> 3;
-#else
-    uint64_t bytes = 0;
-    for (; !(word & 0xff); word >>= 8) bytes++;
-    return bytes;
-#endif
-}
+static inline uint64_t sns_bytes_before(uint64_t word) { return (uint64_t)sns_first_bit(word) >> 3; }
 
 #define SNS_THERE ((uint64_t)(p[0] == skip->null) - 1) /* all bits, or none */
 #define SNS_NO_BRANCH (p[0] & ~2) /* neither the first nor the second */

@@ -60,6 +60,26 @@ static inline int sns_put_wide_varint(uint8_t *p, uint64_t n) {
     return (int)(sns_put_varint(p, n) - p);
 }
 
+/* How many of n bytes at ``p`` are those at ``same``, up to the first that is not. Reads 8 at a time, none from ``limit`` on
+ * at ``p``, and up to 7 more than n at ``same``.
+ */
+static inline int sns_same_until(const uint8_t *p, const uint8_t *limit, const uint8_t *same, int n) {
+    int i = 0;
+    while (i < n && limit - p >= i + 8) {
+        uint64_t odd = 0, a, b;
+        sns_put_le((uint8_t *)&a, p + i, 8);
+        sns_put_le((uint8_t *)&b, same + i, 8);
+        odd = a ^ b;
+        if (odd) {
+            i += sns_first_bit(odd) >> 3;
+            return i < n ? i : n;
+        }
+        i += 8;
+    }
+    while (i < n && limit - p > i && p[i] == same[i]) i++;
+    return i < n ? i : n;
+}
+
 /* --- text --------------------------------------------------------------------------------------------------------- */
 
 static inline int sns_is_tail(const uint8_t *p, int n) { /* n bytes of 10xxxxxx */

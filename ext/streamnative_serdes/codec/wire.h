@@ -40,6 +40,17 @@ static inline uint8_t *sns_put_varint(uint8_t *p, uint64_t n) { /* needs 10 byte
     return p;
 }
 
+/* The place of the lowest bit that is set; there has to be one. */
+static inline int sns_first_bit(uint64_t bits) {
+#if defined(__GNUC__) || defined(__clang__)
+    return __builtin_ctzll(bits);
+#else
+    int place = 0;
+    for (; !(bits & 1); bits >>= 1) place++;
+    return place;
+#endif
+}
+
 /* NULL if truncated, longer than 10 bytes, or wider than 64 bits. */
 static inline const uint8_t *sns_get_varint(const uint8_t *p, const uint8_t *end, uint64_t *out) {
     const uint8_t *ninth;
@@ -71,7 +82,7 @@ static inline const uint8_t *sns_get_wide_varint(const uint8_t *p, const uint8_t
             word = (word & UINT64_C(0x007f007f007f007f)) | (word & UINT64_C(0x7f007f007f007f00)) >> 1;
             word = (word & UINT64_C(0x00003fff00003fff)) | (word & UINT64_C(0x3fff00003fff0000)) >> 2;
             *out = (word & UINT64_C(0x0fffffff)) | (word & UINT64_C(0x0fffffff00000000)) >> 4;
-            return p + (__builtin_ctzll(last) >> 3) + 1;
+            return p + (sns_first_bit(last) >> 3) + 1;
         }
     }
 #endif
