@@ -83,8 +83,10 @@ cdef extern from "arrow/values.h":
         uint64_t low, high
     void prefetch "SNS_PREFETCH" (const void*) noexcept nogil
     bint sns_copy_utf8(uint8_t*, const uint8_t*, Py_ssize_t) noexcept nogil
-    Py_ssize_t SNS_MEDIUM
+    const int SNS_MEDIUM
     bint sns_copy_medium(uint8_t*, const uint8_t*, Py_ssize_t) noexcept nogil
+    bint sns_copy_uuid(uint8_t*, const uint8_t*) noexcept nogil
+    int64_t sns_get_signed_word(const uint8_t*, int) noexcept nogil
     bint sns_is_utf8(const uint8_t*, Py_ssize_t) noexcept nogil
     bint sns_get_int128(const uint8_t*, Py_ssize_t, sns_int128*) noexcept nogil
     bint sns_within(sns_int128, sns_int128) noexcept nogil
@@ -97,12 +99,9 @@ cdef extern from "arrow/values.h":
     bint sns_shift_right(sns_int128*, int) noexcept nogil
     void sns_check_rooms(uint8_t**, uint8_t**, int, int64_t) noexcept nogil
     int sns_count_bits(uint64_t) noexcept nogil
-    int sns_lowest_bit(uint64_t) noexcept nogil
     int sns_put_wide_varint(uint8_t*, uint64_t) noexcept nogil
-    bint sns_copy_usual_uuid(uint8_t*, const uint8_t*) noexcept nogil
     uint32_t sns_hash(const uint8_t*, Py_ssize_t) noexcept nogil
     int sns_first_bit(uint64_t) noexcept nogil
-    int sns_count_bits(uint64_t) noexcept nogil
     int sns_same_until(const uint8_t*, const uint8_t*, const uint8_t*, int) noexcept nogil
 
 include "codec/shared.pyx"

@@ -15,6 +15,7 @@ cdef enum:
     LEAST_PREFETCHED = 256      # bytes of a message
     LEAST_RUN = 4               # optional fields that may be read as a run
     MOST_RUN = 64
+    UUID_TEXT = 36              # bytes
     MOST_REFUSED = 10           # doublings of the rows that are read one by one after blocks that were refused
     CACHE_LINE = 64             # bytes
 
@@ -60,11 +61,14 @@ cdef bint read_records(Op* op, Column* c, Block* b, Reader* r) noexcept nogil:
 
 cdef bint read_fields_of_all(Op* op, Block* b, Reader* r) noexcept nogil:
     cdef Step* step = enter(op, r)
-    cdef int i = 0, done
+    cdef int i = 0, tried = 0, done
     if step is NULL or not pay_all(op, b, r):
         return False
     while i < op.count:
-        done = read_run(op, i, step, b, r) if op.parts[i].run >= LEAST_RUN else 0
+        done = 0
+        if i >= tried and op.parts[i].run >= LEAST_RUN:
+            done = read_run(op, i, step, b, r)
+            tried = i + op.parts[i].run
         if done < 0 or not (done or read_part(op.parts[i], i, step, b, r)):
             return False
         i += max(done, 1)
@@ -142,6 +146,9 @@ cdef bint read_field_of_all(Op* op, Column* c, uint64_t nulls, Step* step, Block
             return False
     elif op.kind == READ_ARRAY or op.kind == READ_MAP:
         if not read_lists(op, c, nulls, b, r):
+            return False
+    elif op.kind == READ_UUID:
+        if not read_uuids(c, nulls, b, r):
             return False
     elif not read_others(op, c, nulls, b, r):
         return False
@@ -357,87 +364,155 @@ cdef bint pass_branches(uint8_t branch, uint64_t chosen, Block* b, const uint8_t
 
 # --- arrays and maps --------------------------------------------------------------------------------------------------
 #
-# Where the items are is found out by skipping them, and then they make blocks, whichever rows they belong to.
+# Where the items are is found out by skipping them: the first of all rows, then the second, and so on. Then they make
+# blocks, in the order of the rows. Items that are leaves are read at once.
+
+cdef enum:
+    MOST_ITEMS = BLOCK_BYTES    # of a block of messages: each takes a byte
 
 cdef Op KEY_OF_MAP
 KEY_OF_MAP.kind, KEY_OF_MAP.null_index = READ_STRING, -1
 
+cdef struct Lists:              # of each row
+    int64_t count[BLOCK_ROWS]           # items
+    int64_t first[BLOCK_ROWS]           # its first item among all of them
+    const uint8_t* declared[BLOCK_ROWS] # end that the message declares, or NULL
+    const uint8_t* base         # where the first row begins
+    int64_t total
+
 
 cdef bint read_lists(Op* op, Column* c, uint64_t nulls, Block* b, Reader* r) noexcept nogil:
     """Append the items of each row; none where a bit of ``nulls`` is set."""
-    cdef Block items
-    cdef Step* step = enter(op, r)
-    cdef int64_t length = c.children[0].length, count
+    cdef Lists lists
+    cdef Step* step
+    cdef int64_t end = c.children[0].length
     cdef int k
-    if step is NULL:
+    if op.kind == READ_ARRAY and is_leaf(op.parts[0]):
+        return read_lists_of_leaves(op, c, nulls, b, r)
+    step = enter(op, r)
+    if step is NULL or not count_items(op, &lists, nulls, b, r) or lists.total > INT32_MAX - end:
         return False
-    items.counted, items.left, items.count = b.counted, b.left, 0
+    if r.starts is NULL:
+        r.starts = <uint16_t*>malloc(MOST_ITEMS * sizeof(uint16_t))
+        if r.starts is NULL:
+            return False
     for k in range(b.count):
-        if not nulls >> k & 1:
-            count = find_items(op, &c.children[0], step, &items, k, b, r)
-            if count < 0 or count > INT32_MAX - length:
-                return False
-            length += count
-        end_slot(c, length)
+        end += lists.count[k]
+        end_slot(c, end)
+    if lists.total and not (find_items(op, &lists, b, r) and read_items(op, &c.children[0], step, &lists, b, r)):
+        return False
     r.depth -= 1
-    return items.count == 0 or read_items(op, &c.children[0], step, &items, r)
+    return end_lists(&lists, b)
 
 
-cdef int64_t find_items(Op* op, Column* c, Step* step, Block* items, int k, Block* b, Reader* r) noexcept nogil:
-    """Add the items of row ``k`` to their block, which is read when it is full. Returns how many; -1: it is refused."""
-    cdef const uint8_t* block_end = NULL
-    cdef const uint8_t* end = b.end[k]
-    cdef Py_ssize_t least = op.parts[0].min_size + (op.kind == READ_MAP)
-    cdef int64_t count, found = 0
-    if unlikely(b.p[k] > end):
-        return -1
-    r.p = b.p[k]
-    while True:
-        r.end = end
+cdef bint read_lists_of_leaves(Op* op, Column* c, uint64_t nulls, Block* b, Reader* r) noexcept nogil:
+    cdef int k
+    for k in range(b.count):
+        if nulls >> k & 1:
+            end_slot(c, c.children[0].length)
+            continue
+        if unlikely(b.p[k] > b.end[k]):
+            return False
+        r.p, r.end = b.p[k], b.end[k]
         use_budget(b, k, r)
-        count = read_count(op, least, &block_end, r)
-        if count <= 0:
-            break
+        if not read_array(op, c, r):
+            return False
         keep_budget(b, k, r)
-        found += count
-        if not add_items(op, c, step, items, count, b.row[k], end, r) or not ends_block(r, block_end):
-            return -1
-    b.p[k] = r.p
-    return found if count == 0 else -1
-
-
-cdef bint add_items(Op* op, Column* c, Step* step, Block* items, int64_t count, uint8_t row, const uint8_t* end,
-                    Reader* r) noexcept nogil:
-    """Add ``count`` items from ``r.p`` on to the block; after that, ``r.p`` is behind them."""
-    cdef const uint8_t* p = r.p
-    while count:
-        items.p[items.count], items.row[items.count] = p, row
-        p = skip_item(op, step, p, end, r)
-        if unlikely(p is NULL):
-            return False
-        items.end[items.count] = p
-        items.count += 1
-        count -= 1
-        if items.count == BLOCK_ROWS and not read_items(op, c, step, items, r):
-            return False
-    r.p = p
+        b.p[k] = r.p
     return True
 
 
-cdef inline const uint8_t* skip_item(Op* op, Step* step, const uint8_t* p, const uint8_t* end, Reader* r) noexcept nogil:
-    """Return the end of an item of an array, or of a key and a value, or NULL."""
-    cdef Op* item = op.parts[1]
-    cdef int64_t size = 0
-    if op.kind == READ_MAP:
-        p = get_size(&size, p, end, r)
-        if unlikely(p is NULL):
-            return NULL
-        p += size
-    return skip_fields(item, step, p, end, r) if item.kind == READ_RECORD else skip_at(item, p, end, r)
+cdef bint count_items(Op* op, Lists* lists, uint64_t nulls, Block* b, Reader* r) noexcept nogil:
+    """Read the number of items of each row. Lists in several parts are unusual."""
+    cdef Py_ssize_t least = op.parts[0].min_size + (op.kind == READ_MAP)
+    cdef int k
+    lists.total = 0
+    for k in range(b.count):
+        lists.first[k], lists.count[k] = lists.total, 0
+        if nulls >> k & 1:
+            continue
+        if unlikely(b.p[k] > b.end[k]):
+            return False
+        r.p, r.end = b.p[k], b.end[k]
+        use_budget(b, k, r)
+        lists.count[k] = read_count(op, least, &lists.declared[k], r)
+        keep_budget(b, k, r)
+        if unlikely(lists.count[k] < 0):
+            return False
+        lists.total += lists.count[k]
+        b.p[k] = r.p
+    lists.base = b.p[0]
+    return lists.total <= MOST_ITEMS
 
 
-cdef bint read_items(Op* op, Column* c, Step* step, Block* items, Reader* r) noexcept nogil:
-    """Append a block of items, each of which has to end where it was found to end."""
+cdef bint find_items(Op* op, const Lists* lists, Block* b, Reader* r) noexcept nogil:
+    """Find out where each item starts, as its distance from the first row, by skipping them all."""
+    cdef Block lane                     # the rows with more items; ``row`` is that in ``b``
+    cdef int64_t item = 0, least
+    cdef int i, k
+    lane.count, lane.counted = 0, False
+    for k in range(b.count):
+        if lists.count[k]:
+            lane.p[lane.count], lane.end[lane.count], lane.row[lane.count] = b.p[k], b.end[k], <uint8_t>k
+            lane.count += 1
+    r.empty_left = r.items_left = r.slots_left = INT64_MAX      # they are counted when they are read
+    while lane.count:
+        least = INT64_MAX
+        for i in range(lane.count):
+            least = min(least, lists.count[lane.row[i]])
+        while item < least:
+            if not (set_starts(&lane, lists, item, r.starts) and skip_fields_of_all(op.parts[1], &lane, r)):
+                return False
+            item += 1
+        leave_lane(&lane, lists, item, b)
+    return True
+
+
+cdef bint set_starts(const Block* lane, const Lists* lists, int64_t item, uint16_t* starts) noexcept nogil:
+    """Note where an item of each row starts. False if one does behind its message: there may be far more bytes there."""
+    cdef bint odd = False
+    cdef int i
+    for i in range(lane.count):
+        odd |= lane.p[i] > lane.end[i]
+        starts[lists.first[lane.row[i]] + item] = <uint16_t>(lane.p[i] - lists.base)
+    return not odd
+
+
+cdef void leave_lane(Block* lane, const Lists* lists, int64_t item, Block* b) noexcept nogil:
+    """Keep the rows that have more than ``item`` items; the others are read up to the end of their last one."""
+    cdef int i, k, count = 0
+    for i in range(lane.count):
+        k = lane.row[i]
+        if lists.count[k] > item:
+            lane.p[count], lane.end[count], lane.row[count] = lane.p[i], lane.end[i], lane.row[i]
+            count += 1
+        else:
+            b.p[k] = lane.p[i]
+    lane.count = count
+
+
+cdef bint read_items(Op* op, Column* c, Step* step, const Lists* lists, Block* b, Reader* r) noexcept nogil:
+    """Append the items of all rows, in blocks."""
+    cdef const uint16_t* start = r.starts
+    cdef Block items
+    cdef int64_t left
+    cdef int k
+    items.count, items.counted, items.left = 0, b.counted, b.left
+    for k in range(b.count):
+        left = lists.count[k]
+        while left:
+            left -= 1
+            items.p[items.count], items.row[items.count] = lists.base + start[0], b.row[k]
+            items.end[items.count] = lists.base + start[1] if left else b.p[k]
+            start += 1
+            items.count += 1
+            if items.count == BLOCK_ROWS and not read_block_of_items(op, c, step, &items, r):
+                return False
+    return items.count == 0 or read_block_of_items(op, c, step, &items, r)
+
+
+cdef bint read_block_of_items(Op* op, Column* c, Step* step, Block* items, Reader* r) noexcept nogil:
+    """Append items, each of which has to end where it was found to end."""
     cdef Op* item = op.parts[0]
     cdef Column* values = c
     cdef uint64_t nulls = 0
@@ -457,6 +532,18 @@ cdef bint read_items(Op* op, Column* c, Step* step, Block* items, Reader* r) noe
         if unlikely(items.p[k] != items.end[k]):
             return False
     items.count = 0
+    return True
+
+
+cdef bint end_lists(const Lists* lists, Block* b) noexcept nogil:
+    """Pass the ends of lists: those of no items are read."""
+    cdef int k
+    for k in range(b.count):
+        if lists.count[k]:
+            if unlikely(b.p[k] >= b.end[k] or b.p[k][0] or (lists.declared[k] is not NULL
+                                                          and lists.declared[k] != b.p[k])):
+                return False
+            b.p[k] += 1
     return True
 
 
@@ -512,21 +599,30 @@ cdef inline void flip_bits(uint8_t* bitmap, int64_t first, int count, uint64_t b
 # --- fields with a column: each function appends a value for each row, zeros or nothing for null ----------------------
 
 cdef bint read_texts(Op* op, Column* c, uint64_t nulls, Block* b, Reader* r) noexcept nogil:
+    # Longer texts than the last ones are more work than they need; shorter ones would go through a branch of their own.
+    if c.used >> 4 <= c.length:
+        return copy_texts(op, c, nulls, b, SNS_SHORT, r)
+    return copy_texts(op, c, nulls, b, SNS_MEDIUM, r)
+
+
+cdef inline bint copy_texts(Op* op, Column* c, uint64_t nulls, Block* b, int most, Reader* r) noexcept nogil:
+    """The same; ``most`` bytes, a constant in each call, are copied whatever the size of a text is."""
     cdef const uint8_t* limit = r.limit
     cdef uint8_t* data = c.data
     cdef uint8_t* offsets = c.offsets
     cdef bint large = c.large, binary = op.kind == READ_BYTES, ascii
-    cdef int64_t used = c.used, most = c.room - SNS_SHORT, slot = c.length, size
+    cdef int64_t used = c.used, full = c.room - most, slot = c.length, size
     cdef const uint8_t* p
     cdef uint64_t there
     cdef int k
     for k in range(b.count):
         p = b.p[k]
         there = if_there(nulls, k)
-        if likely(limit - p > SNS_SHORT and used <= most):
+        if likely(limit - p > most and used <= full):
             size = p[0] & there
-            if likely(size <= 2 * SNS_SHORT and not size & 1):
-                ascii = sns_copy_short(data + used, p + 1, size >> 1)
+            if likely(size <= (2 * SNS_SHORT if most == SNS_SHORT else 2 * SNS_MEDIUM - 1) and not size & 1):
+                ascii = (sns_copy_short(data + used, p + 1, size >> 1) if most == SNS_SHORT
+                         else sns_copy_medium(data + used, p + 1, size >> 1))
                 if likely(ascii or binary):
                     used += size >> 1
                     b.p[k] = p + ((1 + (size >> 1)) & there)
@@ -539,7 +635,7 @@ cdef bint read_texts(Op* op, Column* c, uint64_t nulls, Block* b, Reader* r) noe
             if unlikely(p is NULL):
                 return False
             b.p[k] = p
-            data, used, most = c.data, c.used, c.room - SNS_SHORT
+            data, used, full = c.data, c.used, c.room - most
         else:
             put_offset(offsets, large, slot + 1, used)
         slot += 1
@@ -688,26 +784,46 @@ cdef bint read_symbols(Op* op, Column* c, uint64_t nulls, Block* b, const uint8_
     return True
 
 
+cdef bint read_uuids(Column* c, uint64_t nulls, Block* b, Reader* r) noexcept nogil:
+    cdef const uint8_t* p
+    cdef int k
+    for k in range(b.count):
+        p = b.p[k]
+        if nulls >> k & 1:
+            end_slot(c, c.used)
+        elif likely(r.limit - p > UUID_TEXT and p[0] == 2 * UUID_TEXT and c.room - c.used >= UUID_TEXT
+                    and sns_copy_uuid(c.data + c.used, p + 1)):
+            c.used += UUID_TEXT
+            end_slot(c, c.used)
+            b.p[k] = p + 1 + UUID_TEXT
+        elif not read_in_full(READ_UUID, NULL, c, b, k, r):
+            return False
+    return True
+
+
 cdef bint read_others(Op* op, Column* c, uint64_t nulls, Block* b, Reader* r) noexcept nogil:
     """The same for leaves without a loop of their own."""
-    cdef const uint8_t* p
     cdef int k
     for k in range(b.count):
         if nulls >> k & 1:
             if put_blank(c):
                 return False
-            continue
-        p = b.p[k]
-        if unlikely(p > b.end[k]):
+        elif not read_in_full(op.kind, op, c, b, k, r):
             return False
-        if op.kind == READ_DECIMAL:
-            p = read_decimal(op, c, p, b.end[k], r)
-        else:
-            r.p, r.end = p, b.end[k]
-            p = r.p if read_other(op, c, &r.outside, r) else NULL   # r.p is read after that
-        if unlikely(p is NULL):
-            return False
-        b.p[k] = p
+    return True
+
+
+cdef inline bint read_in_full(int kind, Op* op, Column* c, Block* b, int k, Reader* r) noexcept nogil:
+    """Read a leaf of one row with all checks."""
+    if unlikely(b.p[k] > b.end[k]):
+        return False
+    r.p, r.end = b.p[k], b.end[k]
+    if kind == READ_DECIMAL:
+        b.p[k] = read_decimal(op, c, r.p, r.end, r)
+        return b.p[k] is not NULL
+    if not (read_uuid(c, r) if kind == READ_UUID else read_other(op, c, &r.outside, r)):
+        return False
+    b.p[k] = r.p
     return True
 
 

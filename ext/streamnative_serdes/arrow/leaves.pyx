@@ -224,7 +224,12 @@ cdef inline const uint8_t* read_decimal(Op* op, Column* c, const uint8_t* p, con
         return NULL
     if unlikely(size == 0):
         return stop(r, p, EMPTY_DECIMAL)
-    if unlikely(not sns_get_int128(p, size, &number) or not sns_within(number, TENS[op.precision])):
+    if likely(size <= 8 and r.limit - p >= 8):
+        number.low = <uint64_t>sns_get_signed_word(p, <int>size)
+        number.high = <uint64_t>(<int64_t>number.low >> 63)
+    elif unlikely(not sns_get_int128(p, size, &number)):
+        return stop(r, p + size, LONG_DECIMAL, op.precision)
+    if unlikely(not sns_within(number, TENS[op.precision])):
         return stop(r, p + size, LONG_DECIMAL, op.precision)
     sns_put_int128(c.data + 16 * c.length, number)
     c.length += 1
@@ -269,12 +274,12 @@ cdef bint read_uuid(Column* c, Reader* r) noexcept nogil:
         return False
     p = r.p
     r.p += size
-    if unlikely(size != 36 or not sns_parse_uuid(raw, p)):
+    if unlikely(size != 36 or not sns_copy_uuid(text, p)):
         if not sns_is_utf8(p, size):
             return fail_text(r, BAD_TEXT, p, size)
         if not unusual_uuid(raw, p, size):
             return fail_text(r, BAD_UUID, p, size)
-    sns_put_uuid(text, raw)
+        sns_put_uuid(text, raw)
     return made(r, put_bytes(c, text, 36))
 
 

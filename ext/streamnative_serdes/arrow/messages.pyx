@@ -140,6 +140,7 @@ cdef class Batch:
         if self.columns is not NULL:
             free_columns(self.columns, self.layout.count)
         free(self.r.steps)
+        free(self.r.starts)
         if self.keyed:
             PyBuffer_Release(&self.keys_view)
 

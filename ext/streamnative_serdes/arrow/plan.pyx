@@ -157,7 +157,7 @@ cdef class Plan(OpTable):
         cdef int64_t before = self.filled
         cdef LayoutNode item = node.parts[1] if keyed else node.parts[0]
         cdef int inner = self.compile(step.parts[0], item, depth + 1)
-        cdef int skipped = self.skip(step.parts[0].writer, depth + 1)
+        cdef int skipped = self.skip_item(step.parts[0].writer, keyed, depth)
         cdef int op = self.add(READ_MAP if keyed else READ_ARRAY, node.column, step.writer.kind, [inner, skipped])
         self.ops[op].slots = self.layout.specs[item.column].slots + 2 * keyed + self.filled - before
         return op
@@ -302,6 +302,16 @@ cdef class Plan(OpTable):
             self.ops[op].size = schema.size if kind == "fixed" else {"float": 4, "double": 8}.get(kind, -1)
         self.ops[op].min_size = schema.size if kind == "fixed" else MINIMUM.get(kind, 1)
         return op
+
+    cdef int skip_item(self, object schema, bint keyed, int depth) except -1:
+        """Return the op that skips an item and its key, field by field if it is a record."""
+        cdef int item = self.skip(schema, depth + 1), key
+        cdef list parts = list(self.parts[item]) if schema.kind == "record" else [item]
+        if keyed:
+            key = self.add(READ_BYTES, -1, "string")
+            self.ops[key].min_size = 1
+            parts.insert(0, key)
+        return self.add(READ_SKIPPED, 0, "nothing", parts)
 
     cdef int skip_parts(self, object schema, str kind, int depth) except -1:
         cdef int op

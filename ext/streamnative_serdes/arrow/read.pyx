@@ -20,6 +20,7 @@ cdef struct Reader:
     int max_depth
     Step* steps
     Step outside                # step of a value outside any container
+    uint16_t* starts            # memory of blocks.pyx for where items start, or NULL
     int fault                   # fault code; a, b, op and text hold its details
     int64_t a, b
     const uint8_t* text

@@ -1,4 +1,4 @@
-/* UTF-8 validation, 128-bit decimals and symbol tables in C, for Arrow. No function here can run Python code. */
+/* Text, UUIDs, 128-bit decimals and symbol tables in C, for Arrow. No function here can run Python code. */
 #ifndef STREAMNATIVE_SERDES_ARROW_VALUES_H
 #define STREAMNATIVE_SERDES_ARROW_VALUES_H
 
@@ -14,17 +14,6 @@
 #endif
 
 /* --- bits and varints ------------------------------------------------------------------------------------------------ */
-
-/* The number of the lowest bit that is set, of a number that is not 0. */
-static inline int sns_lowest_bit(uint64_t n) {
-#if defined(__GNUC__) || defined(__clang__)
-    return __builtin_ctzll(n);
-#else
-    int bit = 0;
-    for (; (n & 1) == 0; n >>= 1) bit++;
-    return bit;
-#endif
-}
 
 static inline int sns_count_bits(uint64_t n) {
     n -= n >> 1 & UINT64_C(0x5555555555555555);
@@ -132,8 +121,8 @@ static SNS_NOINLINE int sns_copy_ascii(uint8_t *to, const uint8_t *from, Py_ssiz
 #endif
 }
 
-/* The same as sns_copy_short, of up to 63 bytes. Reads and writes 64 of them. */
-enum { SNS_MEDIUM = 63 };
+/* The same as sns_copy_short, for n < 64: reads and writes 64 bytes. */
+enum { SNS_MEDIUM = 64 };
 static inline int sns_copy_medium(uint8_t *to, const uint8_t *from, Py_ssize_t n) {
 #if defined(SNS_SSE2)
     uint64_t odd = 0;
@@ -159,25 +148,27 @@ static inline int sns_copy_utf8(uint8_t *to, const uint8_t *from, Py_ssize_t n) 
 
 static inline int sns_is_utf8(const uint8_t *p, Py_ssize_t n) { return sns_is_ascii(p, n) || sns_check_utf8(p, n); }
 
-/* Copy the 36 characters of a UUID, and return whether they are in the usual form, with small letters. 0 where there are
- * no vectors: then all have to be parsed.
- */
-static inline int sns_copy_usual_uuid(uint8_t *to, const uint8_t *from) {
+/* Copy 36 characters in lower case; 0 if they are not in the usual form. */
+static inline int sns_copy_uuid(uint8_t *to, const uint8_t *text) {
 #if defined(SNS_SSE2)
     static const int starts[3] = {0, 16, 20}, dashes[3] = {0x2100, 0x0084, 0x0008};
+    const __m128i nine = _mm_set1_epi8(9), five = _mm_set1_epi8(5), bit = _mm_set1_epi8(0x20);
     int i, odd = 0;
     for (i = 0; i < 3; i++) {
-        __m128i text = _mm_loadu_si128((const __m128i *)(from + starts[i]));
-        __m128i digit = _mm_and_si128(_mm_cmpgt_epi8(text, _mm_set1_epi8('0' - 1)), _mm_cmplt_epi8(text, _mm_set1_epi8('9' + 1)));
-        __m128i letter = _mm_and_si128(_mm_cmpgt_epi8(text, _mm_set1_epi8('a' - 1)), _mm_cmplt_epi8(text, _mm_set1_epi8('f' + 1)));
-        odd |= _mm_movemask_epi8(_mm_or_si128(digit, letter)) ^ dashes[i] ^ 0xFFFF;
-        odd |= _mm_movemask_epi8(_mm_cmpeq_epi8(text, _mm_set1_epi8('-'))) ^ dashes[i];
-        _mm_storeu_si128((__m128i *)(to + starts[i]), text);
+        __m128i c = _mm_loadu_si128((const __m128i *)(text + starts[i])), lower = _mm_or_si128(c, bit);
+        __m128i digit = _mm_sub_epi8(c, _mm_set1_epi8('0')), letter = _mm_sub_epi8(lower, _mm_set1_epi8('a'));
+        __m128i hex = _mm_or_si128(_mm_cmpeq_epi8(_mm_min_epu8(digit, nine), digit),
+                                   _mm_cmpeq_epi8(_mm_min_epu8(letter, five), letter));
+        int dash = _mm_movemask_epi8(_mm_cmpeq_epi8(c, _mm_set1_epi8('-')));
+        odd |= (_mm_movemask_epi8(hex) ^ 0xffff ^ dashes[i]) | (dash ^ dashes[i]);
+        _mm_storeu_si128((__m128i *)(to + starts[i]), lower);
     }
     return odd == 0;
 #else
-    (void)to, (void)from;
-    return 0;
+    uint8_t bytes[16];
+    if (!sns_parse_uuid(bytes, text)) return 0;
+    sns_put_uuid(to, bytes);
+    return 1;
 #endif
 }
 
@@ -187,6 +178,17 @@ typedef struct {
     uint64_t low;
     uint64_t high;
 } sns_int128;
+
+/* The same number as of sns_get_signed, whose 8 bytes can be read. */
+static inline int64_t sns_get_signed_word(const uint8_t *p, int size) {
+#if defined(SNS_WORDS) && (defined(__GNUC__) || defined(__clang__))
+    uint64_t word;
+    memcpy(&word, p, 8);
+    return (int64_t)__builtin_bswap64(word) >> (64 - 8 * size);
+#else
+    return sns_get_signed(p, size);
+#endif
+}
 
 /* Read a big-endian number of n > 0 bytes; 0 if it needs more than 128 bits. */
 static inline int sns_get_int128(const uint8_t *p, Py_ssize_t n, sns_int128 *out) {

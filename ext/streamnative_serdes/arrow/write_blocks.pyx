@@ -233,7 +233,7 @@ cdef void choose(const WriteBlock* b, uint64_t rows, Chosen* out) noexcept nogil
     cdef WriteBlock* some = &out.block
     cdef int k, j = 0
     while rows:
-        k = sns_lowest_bit(rows)
+        k = sns_first_bit(rows)
         rows &= rows - 1
         some.p[j], some.end[j], some.at[j], out.row[j] = b.p[k], b.end[k], b.at[k], <uint8_t>k
         j += 1

@@ -29,7 +29,7 @@ cdef inline uint64_t if_in(uint64_t there, int k, bint optional) noexcept nogil:
 
 cdef inline bint put_texts(const WriteOp* op, const Source* s, uint64_t there, WriteBlock* b, Writer* w,
                            bint optional, bint medium) noexcept nogil:
-    """``medium``: texts of up to SNS_MEDIUM bytes are written as fast as those of SNS_SHORT, which both take longer."""
+    """``medium``: texts of less than SNS_MEDIUM bytes are written as fast as those of SNS_SHORT, which both take longer."""
     cdef const uint8_t* data = NULL
     cdef const uint8_t* start = s.slots.data
     cdef const uint8_t* limit = s.slots.limit
@@ -52,7 +52,7 @@ cdef inline bint put_texts(const WriteOp* op, const Source* s, uint64_t there, W
         else:
             b.p[k] = p
             continue
-        if (likely(<uint64_t>size <= SNS_MEDIUM and limit - data > SNS_MEDIUM and size < b.end[k] - left - p)
+        if (likely(<uint64_t>size < SNS_MEDIUM and limit - data >= SNS_MEDIUM and size < b.end[k] - left - p)
                 and likely(sns_copy_medium(p + 1, data, size) or binary) if medium else
                 likely(<uint64_t>size <= SNS_SHORT and limit - data >= SNS_SHORT)
                 and likely(sns_copy_short(p + 1, data, size) or binary)):
@@ -203,7 +203,7 @@ cdef inline uint8_t* put_other(WriteOp* op, const Source* s, int64_t slot, uint8
         return p + size
     if op.kind == WRITE_UUID_TEXT and op.size < 0:
         data = bytes_at(&s.slots, slot, &size)
-        if likely(size == 36 and sns_copy_usual_uuid(p + 1, data)):
+        if likely(size == 36 and sns_copy_uuid(p + 1, data)):
             p[0] = 2 * 36
             return p + 37
     return write_uuid(op, s, slot, p, w)

@@ -78,7 +78,7 @@ cdef inline uint8_t* put_item(const WriteOp* op, const Source* s, int64_t slot, 
     cdef const uint8_t* data
     if op.kind == WRITE_TEXT or op.kind == WRITE_BYTES:
         data = small_bytes_at(&s.slots, slot, &size)
-        if (likely(<uint64_t>size <= SNS_MEDIUM and s.slots.limit - data > SNS_MEDIUM and size + 1 < end - p)
+        if (likely(<uint64_t>size < SNS_MEDIUM and s.slots.limit - data >= SNS_MEDIUM and size + 1 < end - p)
                 and likely(sns_copy_medium(p + 1, data, size) or op.kind == WRITE_BYTES)):
             p[0] = <uint8_t>(2 * size)
             return p + 1 + size
