@@ -392,9 +392,9 @@ cdef bint read_lists(Op* op, Column* c, uint64_t nulls, Block* b, Reader* r) noe
     step = enter(op, r)
     if step is NULL or not count_items(op, &lists, nulls, b, r) or lists.total > INT32_MAX - end:
         return False
-    if r.starts is NULL:
-        r.starts = <uint16_t*>malloc(MOST_ITEMS * sizeof(uint16_t))
-        if r.starts is NULL:
+    if r.places is NULL:
+        r.places = <Item*>malloc(MOST_ITEMS * sizeof(Item))
+        if r.places is NULL:
             return False
     for k in range(b.count):
         end += lists.count[k]
@@ -446,69 +446,76 @@ cdef bint count_items(Op* op, Lists* lists, uint64_t nulls, Block* b, Reader* r)
 
 
 cdef bint find_items(Op* op, const Lists* lists, Block* b, Reader* r) noexcept nogil:
-    """Find out where each item starts, as its distance from the first row, by skipping them all."""
+    """Find out where each item is, by skipping them all."""
     cdef Block lane                     # the rows with more items; ``row`` is that in ``b``
     cdef int64_t item = 0, least
-    cdef int i, k
-    lane.count, lane.counted = 0, False
+    cdef int k
+    lane.count, lane.counted = b.count, False
+    memcpy(lane.p, b.p, b.count * sizeof(lane.p[0]))
+    memcpy(lane.end, b.end, b.count * sizeof(lane.end[0]))
     for k in range(b.count):
-        if lists.count[k]:
-            lane.p[lane.count], lane.end[lane.count], lane.row[lane.count] = b.p[k], b.end[k], <uint8_t>k
-            lane.count += 1
+        lane.row[k] = <uint8_t>k
     r.empty_left = r.items_left = r.slots_left = INT64_MAX      # they are counted when they are read
-    while lane.count:
-        least = INT64_MAX
-        for i in range(lane.count):
-            least = min(least, lists.count[lane.row[i]])
+    while True:
+        least = leave_lane(&lane, lists, item, b)
+        if lane.count == 0:
+            return True
         while item < least:
-            if not (set_starts(&lane, lists, item, r.starts) and skip_fields_of_all(op.parts[1], &lane, r)):
+            if not (note_starts(&lane, lists, b, item, r.places) and skip_fields_of_all(op.parts[1], &lane, r)):
                 return False
+            note_ends(&lane, lists, item, r.places)
             item += 1
-        leave_lane(&lane, lists, item, b)
-    return True
 
 
-cdef bint set_starts(const Block* lane, const Lists* lists, int64_t item, uint16_t* starts) noexcept nogil:
+cdef int64_t leave_lane(Block* lane, const Lists* lists, int64_t item, Block* b) noexcept nogil:
+    """Keep the rows with more than ``item`` items; others are behind their last one. Returns how many all of them have."""
+    cdef int64_t least = INT64_MAX
+    cdef int i, k, count = 0
+    for i in range(lane.count):         # without branches, since all of them would be surprising
+        k = lane.row[i]
+        b.p[k] = lane.p[i]
+        lane.p[count], lane.end[count], lane.row[count] = lane.p[i], lane.end[i], lane.row[i]
+        count += lists.count[k] > item
+        least = min(least, lists.count[k] if lists.count[k] > item else INT64_MAX)
+    lane.count = count
+    return least
+
+
+cdef bint note_starts(const Block* lane, const Lists* lists, const Block* b, int64_t item, Item* items) noexcept nogil:
     """Note where an item of each row starts. False if one does behind its message: there may be far more bytes there."""
     cdef bint odd = False
+    cdef Item* one
     cdef int i
     for i in range(lane.count):
         odd |= lane.p[i] > lane.end[i]
-        starts[lists.first[lane.row[i]] + item] = <uint16_t>(lane.p[i] - lists.base)
+        one = &items[lists.first[lane.row[i]] + item]
+        one.start, one.row = <uint16_t>(lane.p[i] - lists.base), b.row[lane.row[i]]
     return not odd
 
 
-cdef void leave_lane(Block* lane, const Lists* lists, int64_t item, Block* b) noexcept nogil:
-    """Keep the rows that have more than ``item`` items; the others are read up to the end of their last one."""
-    cdef int i, k, count = 0
+cdef void note_ends(const Block* lane, const Lists* lists, int64_t item, Item* items) noexcept nogil:
+    cdef int i
     for i in range(lane.count):
-        k = lane.row[i]
-        if lists.count[k] > item:
-            lane.p[count], lane.end[count], lane.row[count] = lane.p[i], lane.end[i], lane.row[i]
-            count += 1
-        else:
-            b.p[k] = lane.p[i]
-    lane.count = count
+        items[lists.first[lane.row[i]] + item].end = <uint16_t>(lane.p[i] - lists.base)
 
 
 cdef bint read_items(Op* op, Column* c, Step* step, const Lists* lists, Block* b, Reader* r) noexcept nogil:
     """Append the items of all rows, in blocks."""
-    cdef const uint16_t* start = r.starts
+    cdef const Item* item = r.places
     cdef Block items
-    cdef int64_t left
-    cdef int k
-    items.count, items.counted, items.left = 0, b.counted, b.left
-    for k in range(b.count):
-        left = lists.count[k]
-        while left:
-            left -= 1
-            items.p[items.count], items.row[items.count] = lists.base + start[0], b.row[k]
-            items.end[items.count] = lists.base + start[1] if left else b.p[k]
-            start += 1
-            items.count += 1
-            if items.count == BLOCK_ROWS and not read_block_of_items(op, c, step, &items, r):
-                return False
-    return items.count == 0 or read_block_of_items(op, c, step, &items, r)
+    cdef int64_t left = lists.total
+    cdef int i
+    items.counted, items.left = b.counted, b.left
+    while left:
+        items.count = <int>min(left, <int64_t>BLOCK_ROWS)
+        left -= items.count
+        for i in range(items.count):
+            items.p[i], items.end[i] = lists.base + item.start, lists.base + item.end
+            items.row[i] = <uint8_t>item.row
+            item += 1
+        if not read_block_of_items(op, c, step, &items, r):
+            return False
+    return True
 
 
 cdef bint read_block_of_items(Op* op, Column* c, Step* step, Block* items, Reader* r) noexcept nogil:
@@ -531,7 +538,6 @@ cdef bint read_block_of_items(Op* op, Column* c, Step* step, Block* items, Reade
     for k in range(items.count):
         if unlikely(items.p[k] != items.end[k]):
             return False
-    items.count = 0
     return True
 
 

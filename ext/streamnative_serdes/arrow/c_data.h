@@ -10,6 +10,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(_MSC_VER)
+#include <intrin.h>
+#endif
 #if defined(__linux__)
 #include <malloc.h>
 #include <sys/mman.h>
@@ -179,38 +182,67 @@ static inline void *sns_new_block(size_t least, size_t *size) {
     return sns_resized(NULL, *size);
 }
 
-/* --- arrays, which own their malloc'ed buffers -------------------------------------------------------------------- */
+/* --- arrays, which own their buffers -------------------------------------------------------------------------------
+ *
+ * The structs of an array and of all below it are in one block, and so are most buffers of a small batch: to allocate and
+ * to free each of them takes longer than to fill them. A consumer may move any of the arrays and release it on its own, in
+ * any thread, so the last of them frees the blocks.
+ */
+struct sns_tree {
+    int64_t alive; /* arrays that are not released */
+    const uint8_t *slab, *slab_end; /* the buffers in here are freed together; malloc'ed */
+    uint8_t *next; /* unused memory behind this struct */
+};
 
-static void sns_release_array(struct ArrowArray *array) {
-    int64_t i;
-    for (i = 0; i < array->n_children; i++) {
-        if (array->children[i] == NULL) continue;
-        if (array->children[i]->release != NULL) array->children[i]->release(array->children[i]);
-        free(array->children[i]);
-    }
-    for (i = 0; array->buffers != NULL && i < array->n_buffers; i++) sns_free((void *)array->buffers[i]);
-    free(array->children);
-    free((void *)array->buffers);
-    array->release = NULL;
+static inline int64_t sns_count_down(int64_t *number) {
+#if defined(__GNUC__) || defined(__clang__)
+    return __atomic_sub_fetch(number, 1, __ATOMIC_ACQ_REL);
+#else
+    return (int64_t)_InterlockedDecrement64((volatile long long *)number);
+#endif
 }
 
-/* Create an array whose children and buffers the caller fills in; -1 if out of memory, as above. */
-static int sns_fill_array(struct ArrowArray *out, int64_t length, int64_t nulls, int64_t buffers, int64_t count) {
+static void sns_release_array(struct ArrowArray *array) {
+    struct sns_tree *tree = (struct sns_tree *)array->private_data;
+    int64_t i;
+    for (i = 0; i < array->n_children; i++)
+        if (array->children[i]->release != NULL) array->children[i]->release(array->children[i]);
+    for (i = 0; i < array->n_buffers; i++) {
+        const uint8_t *buffer = (const uint8_t *)array->buffers[i];
+        if (!(tree->slab <= buffer && buffer < tree->slab_end)) sns_free((void *)buffer);
+    }
+    array->release = NULL;
+    if (sns_count_down(&tree->alive) == 0) {
+        free((void *)tree->slab);
+        free(tree);
+    }
+}
+
+/* Memory for so many structs besides the outermost one, and for all pointers to children and buffers; or NULL. */
+static inline struct sns_tree *sns_new_tree(int64_t structs, int64_t pointers) {
+    size_t size = sizeof(struct sns_tree) + (size_t)structs * sizeof(struct ArrowArray) + (size_t)pointers * sizeof(void *);
+    struct sns_tree *tree = (struct sns_tree *)calloc(1, size);
+    if (tree != NULL) tree->next = (uint8_t *)(tree + 1);
+    return tree;
+}
+
+/* Make an array whose children and buffers the caller fills in. A child that is not filled in counts as released. */
+static inline void sns_fill_array(struct ArrowArray *out, struct sns_tree *tree, int64_t length, int64_t nulls,
+                                  int64_t buffers, int64_t count) {
+    int64_t i;
     memset(out, 0, sizeof(*out));
     out->release = sns_release_array;
+    out->private_data = tree;
     out->length = length;
     out->null_count = nulls;
     out->n_buffers = buffers;
-    out->buffers = (const void **)calloc((size_t)(buffers ? buffers : 1), sizeof(void *));
-    if (out->buffers == NULL) return -1;
-    if (count == 0) return 0;
-    out->children = (struct ArrowArray **)calloc((size_t)count, sizeof(*out->children));
-    if (out->children == NULL) return -1;
-    for (; out->n_children < count; out->n_children++) {
-        out->children[out->n_children] = (struct ArrowArray *)calloc(1, sizeof(*out));
-        if (out->children[out->n_children] == NULL) return -1;
-    }
-    return 0;
+    out->n_children = count;
+    out->buffers = (const void **)tree->next;
+    out->children = (struct ArrowArray **)(out->buffers + buffers);
+    tree->next = (uint8_t *)(out->children + count);
+    for (i = 0; i < count; i++) out->children[i] = (struct ArrowArray *)tree->next + i;
+    tree->next += (size_t)count * sizeof(struct ArrowArray);
+    tree->alive++;
 }
 
 /* --- capsules ----------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 # Declares c_data.h for Cython, once for all modules: the structs of the Arrow C data interface.
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
 cdef extern from "arrow/c_data.h":
     const int64_t ARROW_FLAG_NULLABLE
@@ -28,7 +28,11 @@ cdef extern from "arrow/c_data.h":
         const char* (*get_last_error)(ArrowArrayStream*) noexcept nogil
         void (*release)(ArrowArrayStream*) noexcept nogil
     int sns_fill_schema(ArrowSchema*, const char*, const char*, int64_t, int64_t) noexcept nogil
-    int sns_fill_array(ArrowArray*, int64_t, int64_t, int64_t, int64_t) noexcept nogil
+    ctypedef struct sns_tree "struct sns_tree":
+        const uint8_t* slab
+        const uint8_t* slab_end
+    sns_tree* sns_new_tree(int64_t, int64_t) noexcept nogil
+    void sns_fill_array(ArrowArray*, sns_tree*, int64_t, int64_t, int64_t, int64_t) noexcept nogil
     object sns_new_schema()
     object sns_new_array()
     void sns_keep_freed_memory(size_t) noexcept nogil

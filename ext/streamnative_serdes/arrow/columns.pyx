@@ -24,6 +24,11 @@ cdef enum:                      # why nothing was appended; other faults have hi
     NO_MEMORY
     OVERFLOW                    # of 32-bit offsets
 
+cdef struct Slab:               # one block for buffers of many columns, from which they take what they need
+    uint8_t* start
+    uint8_t* next
+    uint8_t* end
+
 cdef struct Column:
     int64_t length
     int64_t capacity            # slots
@@ -38,6 +43,7 @@ cdef struct Column:
     int width
     bint nullable
     bint large
+    Slab* slab                  # or NULL
 
 
 cdef bint begin_offsets(Column* columns, int count) noexcept nogil:
@@ -53,13 +59,45 @@ cdef bint begin_offsets(Column* columns, int count) noexcept nogil:
 cdef void free_columns(Column* columns, int count) noexcept nogil:
     cdef int i
     for i in range(count):
-        sns_free(columns[i].valid)
-        sns_free(columns[i].data)
-        sns_free(columns[i].offsets)
+        drop(&columns[i], columns[i].valid)
+        drop(&columns[i], columns[i].data)
+        drop(&columns[i], columns[i].offsets)
+    if count and columns[0].slab is not NULL:
+        free(columns[0].slab.start)
     free(columns)
 
 
 sns_keep_freed_memory(KEPT_BYTES)
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+cdef inline bint is_in_slab(const Column* c, const uint8_t* buffer) noexcept nogil:
+    return c.slab is not NULL and c.slab.start <= buffer < c.slab.end
+
+
+cdef inline void drop(const Column* c, uint8_t* buffer) noexcept nogil:
+    if not is_in_slab(c, buffer):
+        sns_free(buffer)
+
+
+cdef inline int64_t padded(int64_t size) noexcept nogil:
+    return (size + 63) & ~63
+
+
+cdef uint8_t* resized(Column* c, uint8_t* buffer, int64_t used, int64_t size) noexcept nogil:
+    """Return the buffer with room for ``size`` bytes, and its first ``used`` bytes as they were; or NULL."""
+    cdef uint8_t* made
+    if buffer is NULL and c.slab is not NULL and size <= c.slab.end - c.slab.next:
+        made = c.slab.next
+        c.slab.next += min(padded(size), c.slab.end - made)
+        return made
+    if not is_in_slab(c, buffer):
+        return <uint8_t*>sns_resized(buffer, size)
+    made = <uint8_t*>sns_resized(NULL, size)
+    if made is not NULL:
+        memcpy(made, buffer, used)
+    return made
 
 
 # --- room -------------------------------------------------------------------------------------------------------------
@@ -69,19 +107,20 @@ cdef bint resize(Column* c, int64_t capacity) noexcept nogil:
     cdef int64_t before = c.capacity, bits = (capacity + 7) >> 3, bits_before = (before + 7) >> 3
     cdef uint8_t* made
     if c.storage == FIXED_WIDTH or c.storage == BITS:
-        made = <uint8_t*>sns_resized(c.data, max(bits if c.storage == BITS else capacity * c.width, 1))
+        made = (resized(c, c.data, bits_before, max(bits, 1)) if c.storage == BITS
+                else resized(c, c.data, before * c.width, max(capacity * c.width, 1)))
         if made is NULL:
             return False
         c.data = made
         if c.storage == BITS:
             memset(made + bits_before, 0, bits - bits_before)
     elif c.storage == VARIABLE or c.storage == LIST:
-        made = <uint8_t*>sns_resized(c.offsets, (capacity + 1) * (8 if c.large else 4))
+        made = resized(c, c.offsets, (before + 1) * (8 if c.large else 4), (capacity + 1) * (8 if c.large else 4))
         if made is NULL:
             return False
         c.offsets = made
     if c.valid is not NULL:
-        made = <uint8_t*>sns_resized(c.valid, max(bits, 1))
+        made = resized(c, c.valid, bits_before, max(bits, 1))
         if made is NULL:
             return False
         c.valid = made
@@ -91,7 +130,7 @@ cdef bint resize(Column* c, int64_t capacity) noexcept nogil:
 
 
 cdef bint resize_bytes(Column* c, int64_t room) noexcept nogil:
-    cdef uint8_t* made = <uint8_t*>sns_resized(c.data, max(room, 1))
+    cdef uint8_t* made = resized(c, c.data, c.used, max(room, 1))
     if made is NULL:
         return False
     c.data, c.room = made, room
@@ -188,7 +227,7 @@ cdef int put_null(Column* c) noexcept nogil:
 cdef bint begin_valid(Column* c) noexcept nogil:
     """Allocate the null bitmap, without nulls."""
     cdef int64_t size = max((c.capacity + 7) >> 3, 1)
-    c.valid = <uint8_t*>malloc(size)
+    c.valid = resized(c, NULL, 0, size)
     if c.valid is NULL:
         return False
     memset(c.valid, 0xFF, size)
@@ -236,10 +275,34 @@ cdef void truncate(Column* c, int64_t length) noexcept nogil:
 
 cdef int give_away(Column* c, ArrowArray* out, int extra) except -1:
     """Move the buffers of ``c`` and its children into ``out``, with room for ``extra`` more children."""
-    cdef int buffers = 0 if c.storage == NOTHING else 1 if c.storage == STRUCT else 3 if c.storage == VARIABLE else 2
-    cdef int i
-    if sns_fill_array(out, c.length, c.nulls, buffers, c.count + extra) < 0:
+    cdef int64_t structs = extra, pointers = extra
+    cdef sns_tree* tree
+    count_parts(c, &structs, &pointers)
+    tree = sns_new_tree(structs, pointers)
+    if tree is NULL:
         raise MemoryError()
+    give_parts(c, out, extra, tree)
+    if c.slab is not NULL:
+        tree.slab, tree.slab_end = c.slab.start, c.slab.end
+        c.slab.start = c.slab.next = c.slab.end = NULL
+    return 0
+
+
+cdef inline int buffers_of(const Column* c) noexcept:
+    return 0 if c.storage == NOTHING else 1 if c.storage == STRUCT else 3 if c.storage == VARIABLE else 2
+
+
+cdef void count_parts(const Column* c, int64_t* structs, int64_t* pointers) noexcept:
+    cdef int i
+    structs[0] += c.count
+    pointers[0] += c.count + buffers_of(c)
+    for i in range(c.count):
+        count_parts(&c.children[i], structs, pointers)
+
+
+cdef void give_parts(Column* c, ArrowArray* out, int extra, sns_tree* tree) noexcept:
+    cdef int buffers = buffers_of(c), i
+    sns_fill_array(out, tree, c.length, c.nulls, buffers, c.count + extra)
     if buffers:
         out.buffers[0] = give(&c.valid)
     if c.storage == VARIABLE or c.storage == LIST:
@@ -247,12 +310,11 @@ cdef int give_away(Column* c, ArrowArray* out, int extra) except -1:
     elif buffers == 2:
         out.buffers[1] = give(&c.data)
     if c.storage == VARIABLE:
-        if c.room - c.used > c.used // 4 and c.used:
+        if c.room - c.used > c.used // 4 and c.used and not is_in_slab(c, c.data):
             resize_bytes(c, c.used)         # release unused capacity
         out.buffers[2] = give(&c.data)
     for i in range(c.count):
-        give_away(&c.children[i], out.children[i], 0)
-    return 0
+        give_parts(&c.children[i], out.children[i], 0, tree)
 
 
 cdef const void* give(uint8_t** buffer) noexcept:

@@ -140,7 +140,7 @@ cdef class Batch:
         if self.columns is not NULL:
             free_columns(self.columns, self.layout.count)
         free(self.r.steps)
-        free(self.r.starts)
+        free(self.r.places)
         if self.keyed:
             PyBuffer_Release(&self.keys_view)
 
@@ -345,7 +345,7 @@ cdef class Batch:
         if not done:
             raise MemoryError()
         # A null row is null in all columns, since a record batch has no null bitmap of its own.
-        free(self.columns.valid)
+        drop(self.columns, self.columns.valid)
         self.columns.valid, self.columns.nulls = NULL, 0
         give_away(self.columns, out, extra)
         if extra:

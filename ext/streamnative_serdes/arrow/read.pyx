@@ -7,6 +7,9 @@ cdef enum:
     MAX_LENGTH_SIZE = 10        # bytes of a varint
     FREE_SLOTS = 16             # slots that arrays and maps may take per byte of a message, free of the batch's budget
 
+cdef struct Item:               # of a list in a block: where it is, as distances from the first row, and its message
+    uint16_t start, end, row
+
 cdef struct Reader:
     const uint8_t* p
     const uint8_t* end
@@ -20,7 +23,7 @@ cdef struct Reader:
     int max_depth
     Step* steps
     Step outside                # step of a value outside any container
-    uint16_t* starts            # memory of blocks.pyx for where items start, or NULL
+    Item* places                # memory of blocks.pyx for where items are, or NULL
     int fault                   # fault code; a, b, op and text hold its details
     int64_t a, b
     const uint8_t* text

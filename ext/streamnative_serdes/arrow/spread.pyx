@@ -1,8 +1,11 @@
 # Gives the children of null structs their slots, which they have none for while a batch is built (columns.pyx).
 
+cdef enum:
+    MOST_WIDTH = 16             # bytes of a slot
+
 cdef bint spread_structs(Column* c) noexcept nogil:
     """Do so in this column and all below. False if out of memory; then the columns can only be freed."""
-    cdef int64_t* places = NULL
+    cdef int64_t* places = NULL         # and behind them, memory for as many slots of any column
     cdef bint done = True
     cdef int i
     if c.storage == LIST:
@@ -21,8 +24,11 @@ cdef bint spread_structs(Column* c) noexcept nogil:
 
 
 cdef int64_t* places_of(const uint8_t* there, int64_t rows, int64_t count) noexcept nogil:
-    """Return the places of the ``count`` bits that are set among the first ``rows``; the caller frees them."""
-    cdef int64_t* places = <int64_t*>malloc(max(count, 1) * sizeof(int64_t))
+    """Return the places of the ``count`` bits that are set among the first ``rows``, and room for as many slots behind them.
+
+    The caller frees them.
+    """
+    cdef int64_t* places = <int64_t*>malloc(max(count, 1) * (sizeof(int64_t) + MOST_WIDTH))
     cdef int64_t* next = places
     cdef int64_t row
     cdef uint8_t bits
@@ -46,11 +52,9 @@ cdef bint move_slots(Column* c, const uint8_t* there, const int64_t* places, int
     if rows > c.capacity and not resize(c, rows):
         return False
     if c.storage == FIXED_WIDTH:
-        if not spread_slots(c, places, count, rows):
-            return False
+        spread_slots(c, places, count, rows)
     elif c.storage == BITS:
-        if not spread_bits(c.data, places, count, rows):
-            return False
+        spread_bits(c.data, places, count, rows)
     elif c.storage == VARIABLE or c.storage == LIST:
         spread_offsets(c, places, count, rows)
     c.length = rows
@@ -64,11 +68,9 @@ cdef bint move_slots(Column* c, const uint8_t* there, const int64_t* places, int
     return c.storage != LIST or spread_structs(c)
 
 
-cdef bint spread_slots(Column* c, const int64_t* places, int64_t count, int64_t rows) noexcept nogil:
-    cdef uint8_t* slots = <uint8_t*>malloc(max(count * c.width, 1))
+cdef void spread_slots(Column* c, const int64_t* places, int64_t count, int64_t rows) noexcept nogil:
+    cdef uint8_t* slots = <uint8_t*>(places + count)
     cdef int64_t i
-    if slots is NULL:
-        return False
     memcpy(slots, c.data, count * c.width)
     memset(c.data, 0, rows * c.width)
     if c.width == 8:
@@ -80,21 +82,15 @@ cdef bint spread_slots(Column* c, const int64_t* places, int64_t count, int64_t 
     else:
         for i in range(count):
             memcpy(c.data + places[i] * c.width, slots + i * c.width, c.width)
-    free(slots)
-    return True
 
 
-cdef bint spread_bits(uint8_t* bitmap, const int64_t* places, int64_t count, int64_t rows) noexcept nogil:
-    cdef uint8_t* bits = <uint8_t*>malloc((count >> 3) + 1)
+cdef void spread_bits(uint8_t* bitmap, const int64_t* places, int64_t count, int64_t rows) noexcept nogil:
+    cdef uint8_t* bits = <uint8_t*>(places + count)
     cdef int64_t i
-    if bits is NULL:
-        return False
     memcpy(bits, bitmap, (count + 7) >> 3)
     memset(bitmap, 0, (rows + 7) >> 3)
     for i in range(count):
         bitmap[places[i] >> 3] |= <uint8_t>((bits[i >> 3] >> (i & 7) & 1) << (places[i] & 7))
-    free(bits)
-    return True
 
 
 cdef void spread_offsets(Column* c, const int64_t* places, int64_t count, int64_t rows) noexcept nogil:
@@ -124,5 +120,5 @@ cdef bint spread_valid(Column* c, const uint8_t* there, const int64_t* places, i
     for i in range(count if c.nulls else 0):
         c.valid[places[i] >> 3] &= <uint8_t>~((~valid[i >> 3] >> (i & 7) & 1) << (places[i] & 7))
     c.nulls += c.length - count
-    free(valid)
+    drop(c, valid)
     return True
