@@ -365,13 +365,13 @@ cdef bint pass_branches(uint8_t branch, uint64_t chosen, Block* b, const uint8_t
 # --- arrays and maps --------------------------------------------------------------------------------------------------
 #
 # Where the items are is found out by skipping them: the first of all rows, then the second, and so on. Then they make
-# blocks, in the order of the rows. Items that are leaves are read at once.
+# blocks, in the order of the rows. Items that are leaves are read at once: to find them takes as long.
 
 cdef enum:
     MOST_ITEMS = BLOCK_BYTES    # of a block of messages: each takes a byte
 
-cdef Op KEY_OF_MAP
-KEY_OF_MAP.kind, KEY_OF_MAP.null_index = READ_STRING, -1
+cdef Op TEXT                    # of a map's keys
+TEXT.kind, TEXT.null_index = READ_STRING, -1
 
 cdef struct Lists:              # of each row
     int64_t count[BLOCK_ROWS]           # items
@@ -387,7 +387,9 @@ cdef bint read_lists(Op* op, Column* c, uint64_t nulls, Block* b, Reader* r) noe
     cdef Step* step
     cdef int64_t end = c.children[0].length
     cdef int k
-    if op.kind == READ_ARRAY and is_leaf(op.parts[0]):
+    if not reserve_items(&c.children[0], min(expected(c, end), MOST_EXPECTED / max(op.slots, 1))):
+        return False
+    if is_leaf(op.parts[0]):
         return read_lists_of_leaves(op, c, nulls, b, r)
     step = enter(op, r)
     if step is NULL or not count_items(op, &lists, nulls, b, r) or lists.total > INT32_MAX - end:
@@ -405,20 +407,115 @@ cdef bint read_lists(Op* op, Column* c, uint64_t nulls, Block* b, Reader* r) noe
     return end_lists(&lists, b)
 
 
+cdef bint reserve_items(Column* c, int64_t count) noexcept nogil:
+    """Make room for so many items, if there is far too little: what grows step by step is copied each time."""
+    cdef int i
+    if 2 * c.capacity >= count:
+        return True
+    for i in range(c.count if c.storage == STRUCT else 0):
+        if not reserve_items(&c.children[i], count):
+            return False
+    return resize(c, count)
+
+
 cdef bint read_lists_of_leaves(Op* op, Column* c, uint64_t nulls, Block* b, Reader* r) noexcept nogil:
+    """The same, row by row."""
+    cdef Column* items = &c.children[0]
+    cdef Step* step = enter(op, r)
     cdef int k
+    if step is NULL:
+        return False
     for k in range(b.count):
-        if nulls >> k & 1:
-            end_slot(c, c.children[0].length)
-            continue
-        if unlikely(b.p[k] > b.end[k]):
+        if not nulls >> k & 1:
+            if unlikely(b.p[k] > b.end[k]):
+                return False
+            r.p, r.end = b.p[k], b.end[k]
+            use_budget(b, k, r)
+            if not read_list_of_leaves(op, items, step, r):
+                return False
+            keep_budget(b, k, r)
+            b.p[k] = r.p
+            if unlikely(items.length > INT32_MAX):
+                return False
+        end_slot(c, items.length)
+    r.depth -= 1
+    return True
+
+
+cdef bint read_list_of_leaves(Op* op, Column* items, Step* step, Reader* r) noexcept nogil:
+    cdef Py_ssize_t least = op.parts[0].min_size + (op.kind == READ_MAP)
+    cdef const uint8_t* block_end = NULL
+    cdef int64_t count
+    while True:
+        count = read_count(op, least, &block_end, r)
+        if count <= 0:
+            return count == 0
+        if not (read_entries(op.parts[0], items, count, step, r) if op.kind == READ_MAP
+                else read_leaves(op.parts[0], items, count, step, r)):
             return False
-        r.p, r.end = b.p[k], b.end[k]
-        use_budget(b, k, r)
-        if not read_array(op, c, r):
+        if not ends_block(r, block_end):
             return False
-        keep_budget(b, k, r)
-        b.p[k] = r.p
+
+
+cdef inline const uint8_t* read_text(Column* c, const uint8_t* p, Reader* r) noexcept nogil:
+    """Append a text; returns its end, or NULL."""
+    if likely(r.limit - p > SNS_SHORT and p[0] <= 2 * SNS_SHORT and not p[0] & 1 and p[0] >> 1 < r.end - p
+              and put_short(c, p + 1, p[0] >> 1)):
+        return p + 1 + (p[0] >> 1)
+    return read_bytes(&TEXT, c, p, r.end, r)
+
+
+cdef bint read_leaves(Op* item, Column* c, int64_t count, Step* step, Reader* r) noexcept nogil:
+    """Append so many items of one row."""
+    cdef const uint8_t* p = r.p
+    cdef const uint8_t* end = r.end
+    cdef int64_t* out
+    cdef uint64_t value = 0
+    cdef int64_t i
+    if item.kind == READ_STRING:
+        for i in range(count):
+            p = read_text(c, p, r)
+            if unlikely(p is NULL):
+                return False
+    elif item.kind == READ_LONG:
+        if not has_slots(c, count):
+            return False
+        out = <int64_t*>c.data + c.length
+        for i in range(count):
+            p = sns_get_wide_varint(p, end, &value)
+            if unlikely(p is NULL):
+                return False
+            out[i] = sns_unzigzag(value)
+        c.length += count
+    else:
+        return read_values(&item, count, 0, step, 0, r)
+    r.p = p
+    return True
+
+
+cdef bint read_entries(Op* item, Column* entries, int64_t count, Step* step, Reader* r) noexcept nogil:
+    """Append so many keys and values of one row."""
+    cdef Column* keys = entries.children
+    cdef Column* values = keys + 1
+    cdef const uint8_t* p = r.p
+    cdef int64_t i
+    if not has_slots(entries, count):
+        return False
+    for i in range(count):
+        p = read_text(keys, p, r)
+        if unlikely(p is NULL):
+            return False
+        if item.kind == READ_STRING:
+            p = read_text(values, p, r)
+        elif item.kind == READ_LONG:
+            p = read_long(values, p, r.end, r)
+        else:
+            r.p = p
+            p = r.p if read_values(&item, 1, 0, step, 0, r) else NULL
+        if unlikely(p is NULL):
+            return False
+    entries.length += count
+    r.p = p
     return True
 
 
@@ -523,7 +620,7 @@ cdef bint read_block_of_items(Op* op, Column* c, Step* step, Block* items, Reade
         values = &c.children[1]
         if not has_slots(c, items.count) or not has_slots(&c.children[0], items.count):
             return False
-        if not read_texts(&KEY_OF_MAP, &c.children[0], 0, items, r):
+        if not read_texts(&TEXT, &c.children[0], 0, items, r):
             return False
         c.length += items.count
     if item.null_index >= 0 and not read_branches(item, items, &nulls, r.limit):

@@ -9,6 +9,7 @@
 cdef enum:
     LEAST_SLOTS = 64            # initial capacity of a column of items
     LEAST_BYTES = 1024          # initial capacity for text or bytes
+    MOST_EXPECTED = 1 << 20     # slots or bytes that are extrapolated
     KEPT_BYTES = 31 << 20       # glibc adapts its thresholds to freed blocks of up to 32 MB
 
 cdef enum Storage:              # how a column stores its slots, besides the null bitmap
@@ -147,7 +148,16 @@ cdef int grow_bytes(Column* c, int64_t more) noexcept nogil:
     cdef int64_t limit = INT64_MAX if c.large else INT32_MAX
     if need > limit:
         return OVERFLOW
-    return 0 if resize_bytes(c, min(max(need, 2 * c.room, LEAST_BYTES), limit)) else NO_MEMORY
+    return 0 if resize_bytes(c, min(max(need, expected(c, c.used), 2 * c.room, LEAST_BYTES), limit)) else NO_MEMORY
+
+
+cdef inline int64_t expected(const Column* c, int64_t used) noexcept nogil:
+    """What the whole capacity takes, and an eighth more, if the slots so far take ``used``; 0 if few are known yet."""
+    cdef int64_t all
+    if c.length < LEAST_SLOTS or used > MOST_EXPECTED or c.capacity > INT32_MAX:
+        return 0
+    all = used * c.capacity / c.length
+    return min(all + all / 8, <int64_t>MOST_EXPECTED)
 
 
 cdef int grow_both(Column* c, int64_t size) noexcept nogil:

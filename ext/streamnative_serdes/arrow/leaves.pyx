@@ -217,19 +217,19 @@ cdef inline const uint8_t* read_enum(Op* op, Column* c, const uint8_t* p, const 
 cdef inline const uint8_t* read_decimal(Op* op, Column* c, const uint8_t* p, const uint8_t* end,
                                         Reader* r) noexcept nogil:
     cdef sns_int128 number
-    cdef int64_t size = op.size
+    cdef int64_t size = op.size, small
     if size < 0:
         p = get_size(&size, p, end, r)
     if unlikely(p is NULL or not has_bytes(size, p, end, r) or not has_room(c, r)):
         return NULL
     if unlikely(size == 0):
         return stop(r, p, EMPTY_DECIMAL)
-    if likely(size <= 8 and r.limit - p >= 8):
-        number.low = <uint64_t>sns_get_signed_word(p, <int>size)
-        number.high = <uint64_t>(<int64_t>number.low >> 63)
-    elif unlikely(not sns_get_int128(p, size, &number)):
-        return stop(r, p + size, LONG_DECIMAL, op.precision)
-    if unlikely(not sns_within(number, TENS[op.precision])):
+    if likely(size <= 8 and r.limit - p >= 8 and op.precision <= 18):
+        small = sns_get_signed_word(p, <int>size)
+        if unlikely(small >= <int64_t>TENS[op.precision].low or small <= -<int64_t>TENS[op.precision].low):
+            return stop(r, p + size, LONG_DECIMAL, op.precision)
+        number.low, number.high = <uint64_t>small, <uint64_t>(small >> 63)
+    elif unlikely(not sns_get_int128(p, size, &number) or not sns_within(number, TENS[op.precision])):
         return stop(r, p + size, LONG_DECIMAL, op.precision)
     sns_put_int128(c.data + 16 * c.length, number)
     c.length += 1

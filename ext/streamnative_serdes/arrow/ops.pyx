@@ -180,7 +180,7 @@ cdef int set_blocks(Op* op) except -1:
     elif op.kind == READ_RECORD:
         return set_record_blocks(op)
     elif op.kind == READ_ARRAY or op.kind == READ_MAP:      # items are looked at twice, and only one level of them
-        op.in_blocks = (op.kind == READ_ARRAY and is_leaf(op.parts[0])) or (
+        op.in_blocks = is_leaf(op.parts[0]) or (
             op.parts[0].in_blocks and not op.parts[0].counted and op.parts[0].min_size > 0)
     elif op.kind == READ_UNION:
         set_union_blocks(op)
