@@ -44,6 +44,7 @@ class Plan:
     @property
     def layout(self) -> Layout: ...
 
+def rows_in_blocks() -> int: ...
 def decode_batch(
     layout: Layout,
     options: Mapping[str, Any],

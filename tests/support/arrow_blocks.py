@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from streamnative_serdes._arrow import rows_in_blocks
 from streamnative_serdes.arrow import ColumnCodec
 from streamnative_serdes.errors import DecodeError
 
@@ -41,6 +42,13 @@ def agree(columns: ColumnCodec, messages: list[Any], data: Any = None) -> Any:
         assert batch.slice(row, 1).to_pylist() == expected.slice(row, 1).to_pylist(), f"row {row}: {messages[row]!r}"
     assert batch.num_rows == len(messages)
     return batch
+
+
+def in_blocks(columns: ColumnCodec, data: Any) -> int:
+    """How many rows of the messages are read in blocks."""
+    before = rows_in_blocks()
+    columns.decode(data if isinstance(data, pa.Array) else pa.array(data, pa.binary()), error_column=WHY)
+    return rows_in_blocks() - before
 
 
 def same(one: Any, other: Any) -> bool:

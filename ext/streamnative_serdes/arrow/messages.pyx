@@ -67,12 +67,21 @@ def decode_batch(Layout layout not None, options, bint framed, schema, arrays, f
     for i in range(ROUTES):
         batch.count(&batch.routes[i])
     batch.count(&batch.bare_route)
+    sns_add(&read_in_blocks, batch.in_blocks)
     return batch.exported(), batch.counts
 
 
 def new_array():
     """Return a capsule of an array that is yet to be exported into it."""
     return sns_new_array()
+
+
+cdef Py_ssize_t read_in_blocks = 0
+
+
+def rows_in_blocks():
+    """Return how many rows all calls have read in blocks: nothing else shows it, but how long a batch takes."""
+    return read_in_blocks
 
 
 def address_of(array not None):
@@ -112,6 +121,7 @@ cdef class Batch:
     cdef int64_t row            # of all arrays: the current one
     cdef Block block            # of the next rows
     cdef Budget[BLOCK_ROWS] left        # of each of its messages
+    cdef int64_t in_blocks      # rows that were read in blocks
     cdef int refused            # how many of the last blocks could not be read as a whole
     cdef int64_t alone          # of all arrays: rows before this one are read one by one
     cdef bint absent            # it is null, but has a key

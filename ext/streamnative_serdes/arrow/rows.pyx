@@ -73,6 +73,7 @@ cdef int read_next_block(Batch batch, int64_t row, const uint8_t* head, const Ro
         return 0
     if likely(reads_block(batch, route)):
         batch.refused = 0
+        batch.in_blocks += count
         return count
     # Where many messages are damaged, blocks are tried ever more rarely.
     batch.refused = min(batch.refused + 1, MOST_REFUSED)
