@@ -17,6 +17,8 @@ from streamnative_serdes._schema import Schema, parse
 from streamnative_serdes.arrow import ColumnCodec
 from streamnative_serdes.errors import BatchTooLargeError, SchemaError
 
+# What is before and behind a message in each form.
+BODIES = {"plain": (b"", b""), "optional": (b"\2", b"\4"), "items": (b"\2", b"\4\0")}
 AROUND = 6  # messages before one, and behind it; more than eight neighbours are read in blocks
 
 
@@ -29,16 +31,32 @@ def columns_of(schema: Schema, reader: Schema | None = None, **options: Any) -> 
 
 
 class Neighbours:
-    """Reads a message among others that can be read, as a field of a record: all but the first one are a block."""
+    """Reads a message among others that can be read, as a field of a record: all but the first one are a block.
+
+    In turn it is a field as it is, of a record that may be null, and of the items of an array.
+    """
 
     def __init__(self, schema: Schema, reader: Schema | None = None, **options: Any) -> None:
-        schemas = [in_a_record(json.loads(each.text)) for each in (schema, reader) if each is not None]
-        self.codec = ColumnCodec(*(parse(each, strict=False) for each in schemas), dialect="spark", **options)
-        self.others: tuple[bytes, pa.RecordBatch] | None = None  # the first message that could be read, and its rows
+        kinds = [json.loads(each.text) for each in (schema, reader) if each is not None]
+        self.forms = [Form(kinds, name, options) for name in BODIES]
 
     def check(self, data: bytes) -> None:
         """Check that the message and those around it are read as they are alone."""
-        message = b"\x54\4ab" + data + b"\1\2\6"
+        self.forms.append(self.forms.pop(0))
+        self.forms[0].check(data)
+
+
+class Form:
+    """One of the forms."""
+
+    def __init__(self, kinds: list[Any], name: str, options: dict[str, Any]) -> None:
+        self.before, self.behind = BODIES[name]
+        schemas = [parse(in_a_record(kind, name), strict=False) for kind in kinds]
+        self.codec = ColumnCodec(*schemas, dialect="spark", **options)
+        self.others: tuple[bytes, pa.RecordBatch] | None = None  # the first message that could be read, and its rows
+
+    def check(self, data: bytes) -> None:
+        message = b"\x54\4ab\0\0" + self.before + data + self.behind + b"\0\0\0\1\2\6"
         row = self.codec.decode(pa.array([message]), error_column="")
         if self.others is None and row.column("")[0].as_py() is None:
             self.others = message, row.take([0] * AROUND)
@@ -65,9 +83,13 @@ class Neighbours:
             raise Finding(f"{batch.to_pylist()!r:.300} are encoded as others than each alone")
 
 
-def in_a_record(kind: Any) -> Any:
+def in_a_record(kind: Any, form: str) -> Any:
     """A record with a field of this type among others, so many that it is read in blocks whatever the type is."""
-    fields = {"n": "long", "text": "string", "x": kind, "flag": "boolean", "last": ["null", "int"]}
+    holder = {"type": "record", "name": "Holder", "fields": [{"name": "v", "type": kind}, {"name": "w", "type": "int"}]}
+    forms: dict[str, Any] = {"plain": kind, "optional": ["null", holder], "items": {"type": "array", "items": holder}}
+    some: list[Any] = [["null", "int"]] * 5
+    fields = dict(zip(("n", "text", "a", "b", "x"), ("long", "string", *some[:2], forms[form]), strict=True))
+    fields |= dict(zip(("c", "d", "e", "flag", "last"), (*some[2:], "boolean", ["null", "int"]), strict=True))
     return {
         "type": "record",
         "name": "Among",

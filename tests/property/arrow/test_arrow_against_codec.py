@@ -61,23 +61,48 @@ def compare(codec: Codec, columns: ColumnCodec, data: list[bytes], got: list[tup
             assert equal(datum, plain_numbers(expected, root)), (one.hex(), datum, expected)
 
 
-def in_a_record(kind: Any, *, left_out: bool = False) -> Any:
-    """A record with a field of this type among others, so many that it is read in blocks whatever the type is."""
-    before, behind = [("n", "long"), ("text", "string")], [("flag", "boolean"), ("last", ["null", "int"])]
-    fields = [*before, *([] if left_out else [("x", kind)]), *behind]
+OPTIONAL = 6  # fields that are null in most rows, neighbours of the field that may be null
+FORMS = st.sampled_from(["plain", "optional", "items", "entries"])
+
+
+def in_a_record(kind: Any, form: str, *, left_out: bool = False) -> Any:
+    """A record with a field of this type, or of a container of such records, among others: it is read in blocks."""
+    holder = {"type": "record", "name": "Holder", "fields": [{"name": "v", "type": kind}, {"name": "w", "type": "int"}]}
+    forms: dict[str, Any] = {
+        "plain": kind,
+        "optional": ["null", holder],
+        "items": {"type": "array", "items": holder},
+        "entries": {"type": "map", "values": holder},
+    }
+    some = [(f"o{number}", ["null", "long"]) for number in range(OPTIONAL)]
+    before, behind = [("n", "long"), ("text", "string"), *some[:3]], [*some[3:], ("flag", "boolean"), ("last", "int")]
+    fields = [*before, *([] if left_out else [("x", forms[form])]), *behind]
     return {"type": "record", "name": "Block", "fields": [{"name": name, "type": kind} for name, kind in fields]}
+
+
+def held(value: Any, form: str, row: int) -> Any:
+    """The field's value in this row."""
+    one = {"v": value, "w": row}
+    forms = {
+        "plain": value,
+        "optional": one if row % 3 == 1 else None,
+        "items": [one] * (row % 4),
+        "entries": {f"{number}": one for number in range(row % 3)},
+    }
+    return forms[form]
 
 
 BLOCK = 40  # messages
 PLACES = st.integers(0, BLOCK - 1)
 
 
-def neighbours(codec: Codec, data: list[Any], edits: list[tuple[int, Any]]) -> list[bytes]:
+def neighbours(codec: Codec, data: list[Any], form: str, edits: list[tuple[int, Any]]) -> list[bytes]:
     """So many messages with data of the field, of which some are damaged."""
     found = []
     for row in range(BLOCK):
-        rest = {"text": "é" * (row % 19), "flag": row % 3 == 0, "last": None if row % 5 else row}
-        found.append(codec.encode({"n": row**9, "x": data[row % len(data)], **rest}))
+        rest = {f"o{number}": row if row % 11 == number else None for number in range(OPTIONAL)}
+        rest |= {"n": row**9, "text": "é" * (row % 19), "flag": row % 3 == 0, "last": row}
+        found.append(codec.encode({"x": held(data[row % len(data)], form, row), **rest}))
     for place, edit in edits:
         found[place] = edited(found[place], edit)
     return found
@@ -126,34 +151,35 @@ def test_a_readers_schema_reads_or_refuses_as_the_codec_does(
     check(codec, columns, [data, *(edited(data, edit) for edit in edits)])
 
 
-@given(schema_and_data(), st.data(), st.lists(st.tuples(PLACES, EDITS), max_size=5))
-@examples(100)
+@given(schema_and_data(), FORMS, st.data(), st.lists(st.tuples(PLACES, EDITS), max_size=5))
+@examples(200)
 def test_neighbouring_messages_are_read_or_refused_as_by_the_codec(
-    sample: tuple[Any, Any], draw: st.DataObject, edits: list[tuple[int, Any]]
+    sample: tuple[Any, Any], form: str, draw: st.DataObject, edits: list[tuple[int, Any]]
 ) -> None:
     schema, strategy = sample
-    columns, codec = column_codec(in_a_record(schema)), Codec(in_a_record(schema))
-    data = neighbours(codec, draw.draw(st.lists(strategy, min_size=1, max_size=5)), edits)
+    columns, codec = column_codec(in_a_record(schema, form)), Codec(in_a_record(schema, form))
+    data = neighbours(codec, draw.draw(st.lists(strategy, min_size=1, max_size=5)), form, edits)
     compare(codec, columns, data, rows(columns, list(data)))
 
 
 @given(
     writer_reader_datum(),
+    FORMS,
     st.booleans(),
     st.lists(st.tuples(PLACES, EDITS), max_size=5),
     st.sampled_from(["java", "spec"]),
 )
-@examples(150)
+@examples(250)
 def test_a_readers_schema_reads_or_refuses_neighbouring_messages_as_the_codec_does(
-    pair: tuple[Any, Any, Any], left_out: bool, edits: list[tuple[int, Any]], rules: Any
+    pair: tuple[Any, Any, Any], form: str, left_out: bool, edits: list[tuple[int, Any]], rules: Any
 ) -> None:
-    writer, reader, datum = in_a_record(pair[0]), in_a_record(pair[1], left_out=left_out), pair[2]
+    writer, reader, datum = in_a_record(pair[0], form), in_a_record(pair[1], form, left_out=left_out), pair[2]
     try:
         codec = Codec(writer, reader, schema_resolution=rules)
     except SchemaError:
         assume(False)
     columns = column_codec(writer, reader, schema_resolution=rules)
-    data = neighbours(codec, [datum], edits)
+    data = neighbours(codec, [datum], form, edits)
     compare(codec, columns, data, rows(columns, list(data)))
 
 
