@@ -83,6 +83,7 @@ cdef extern from "arrow/values.h":
         uint64_t low, high
     void prefetch "SNS_PREFETCH" (const void*) noexcept nogil
     bint sns_copy_utf8(uint8_t*, const uint8_t*, Py_ssize_t) noexcept nogil
+    bint sns_copy_ascii(uint8_t*, const uint8_t*, Py_ssize_t) noexcept nogil
     const int SNS_MEDIUM
     bint sns_copy_medium(uint8_t*, const uint8_t*, Py_ssize_t) noexcept nogil
     bint sns_copy_uuid(uint8_t*, const uint8_t*) noexcept nogil

@@ -457,12 +457,26 @@ cdef bint read_list_of_leaves(Op* op, Column* items, Step* step, Reader* r) noex
             return False
 
 
-cdef inline const uint8_t* read_text(Column* c, const uint8_t* p, Reader* r) noexcept nogil:
-    """Append a text; returns its end, or NULL."""
-    if likely(r.limit - p > SNS_SHORT and p[0] <= 2 * SNS_SHORT and not p[0] & 1 and p[0] >> 1 < r.end - p
-              and put_short(c, p + 1, p[0] >> 1)):
-        return p + 1 + (p[0] >> 1)
-    return read_bytes(&TEXT, c, p, r.end, r)
+cdef inline const uint8_t* read_text(Column* c, bint wide, const uint8_t* p, Reader* r) noexcept nogil:
+    """Append a text; returns its end, or NULL. With ``wide``, longer ones are usual."""
+    cdef int64_t size
+    if not wide:
+        if likely(r.limit - p > SNS_SHORT and p[0] <= 2 * SNS_SHORT and not p[0] & 1 and p[0] >> 1 < r.end - p
+                  and put_short(c, p + 1, p[0] >> 1)):
+            return p + 1 + (p[0] >> 1)
+    elif likely(r.limit - p > SNS_MEDIUM and not p[0] & 0x81 and p[0] >> 1 < r.end - p
+                and c.room - c.used >= SNS_MEDIUM and c.length < c.capacity):
+        size = p[0] >> 1
+        if likely(sns_copy_medium(c.data + c.used, p + 1, size)):
+            c.used += size
+            end_slot(c, c.used)
+            return p + 1 + size
+    return read_long_text(&TEXT, c, p, r.end, r)
+
+
+cdef inline bint is_wide(const Column* c) noexcept nogil:
+    """Whether its texts so far are so long that it is best to expect others of more than 32 bytes."""
+    return c.used >> 4 > c.length
 
 
 cdef bint read_leaves(Op* item, Column* c, int64_t count, Step* step, Reader* r) noexcept nogil:
@@ -471,10 +485,11 @@ cdef bint read_leaves(Op* item, Column* c, int64_t count, Step* step, Reader* r)
     cdef const uint8_t* end = r.end
     cdef int64_t* out
     cdef uint64_t value = 0
+    cdef bint wide = is_wide(c)
     cdef int64_t i
     if item.kind == READ_STRING:
         for i in range(count):
-            p = read_text(c, p, r)
+            p = read_text(c, wide, p, r)
             if unlikely(p is NULL):
                 return False
     elif item.kind == READ_LONG:
@@ -498,15 +513,16 @@ cdef bint read_entries(Op* item, Column* entries, int64_t count, Step* step, Rea
     cdef Column* keys = entries.children
     cdef Column* values = keys + 1
     cdef const uint8_t* p = r.p
+    cdef bint wide = is_wide(values)
     cdef int64_t i
     if not has_slots(entries, count):
         return False
     for i in range(count):
-        p = read_text(keys, p, r)
+        p = read_text(keys, False, p, r)
         if unlikely(p is NULL):
             return False
         if item.kind == READ_STRING:
-            p = read_text(values, p, r)
+            p = read_text(values, wide, p, r)
         elif item.kind == READ_LONG:
             p = read_long(values, p, r.end, r)
         else:
@@ -697,10 +713,9 @@ cdef inline void flip_bits(uint8_t* bitmap, int64_t first, int count, uint64_t b
 # --- fields with a column: each function appends a value for each row, zeros or nothing for null ----------------------
 
 cdef bint read_texts(Op* op, Column* c, uint64_t nulls, Block* b, Reader* r) noexcept nogil:
-    # Longer texts than the last ones are more work than they need; shorter ones would go through a branch of their own.
-    if c.used >> 4 <= c.length:
-        return copy_texts(op, c, nulls, b, SNS_SHORT, r)
-    return copy_texts(op, c, nulls, b, SNS_MEDIUM, r)
+    if is_wide(c):
+        return copy_texts(op, c, nulls, b, SNS_MEDIUM, r)
+    return copy_texts(op, c, nulls, b, SNS_SHORT, r)
 
 
 cdef inline bint copy_texts(Op* op, Column* c, uint64_t nulls, Block* b, int most, Reader* r) noexcept nogil:
@@ -729,7 +744,7 @@ cdef inline bint copy_texts(Op* op, Column* c, uint64_t nulls, Block* b, int mos
                     continue
         c.used, c.length = used, slot
         if there:
-            p = read_bytes(op, c, p, b.end[k], r)
+            p = read_long_text(op, c, p, b.end[k], r)
             if unlikely(p is NULL):
                 return False
             b.p[k] = p
@@ -739,6 +754,20 @@ cdef inline bint copy_texts(Op* op, Column* c, uint64_t nulls, Block* b, int mos
         slot += 1
     c.used, c.length = used, slot
     return True
+
+
+cdef inline const uint8_t* read_long_text(Op* op, Column* c, const uint8_t* p, const uint8_t* end,
+                                          Reader* r) noexcept nogil:
+    """Append a text; returns its end, or NULL."""
+    cdef int64_t size
+    if likely(end - p > SNS_MEDIUM and p[0] & 0x81 == 0x80 and p[1] < 0x80):       # a length of two bytes
+        size = <int64_t>p[1] << 6 | (p[0] & 0x7E) >> 1
+        if likely(SNS_SHORT < size <= end - p - 2 and size <= c.room - c.used and c.length < c.capacity
+                  and sns_copy_ascii(c.data + c.used, p + 2, size)):
+            c.used += size
+            end_slot(c, c.used)
+            return p + 2 + size
+    return read_bytes(op, c, p, end, r)
 
 
 cdef inline void put_offset(uint8_t* offsets, bint large, int64_t slot, int64_t offset) noexcept nogil:

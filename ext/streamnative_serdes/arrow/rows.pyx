@@ -92,6 +92,9 @@ cdef int find_block(Batch batch, const BytesArray* rows, int64_t row, const uint
     cdef int64_t size = 0, left = BLOCK_BYTES
     cdef bint framed = batch.framed, small = rows.how == SMALL_OFFSETS
     cdef const uint8_t* p
+    if small and rows.valid is NULL and are_short(rows, row, most):
+        b.count = find_short(b, rows, row, most, head if framed else NULL, offset)
+        return b.count
     while count < most and is_valid(rows.valid, rows.offset + row + count):
         p = (small_bytes_at(rows, row + count, &size) if small
              else other_bytes_at(rows, rows.offset + row + count, &size))
@@ -103,6 +106,28 @@ cdef int find_block(Batch batch, const BytesArray* rows, int64_t row, const uint
             prefetch_all(p + BLOCK_BYTES, size)
         count += 1
     b.count = count
+    return count
+
+
+cdef inline bint are_short(const BytesArray* rows, int64_t row, int count) noexcept nogil:
+    """Whether all of the messages make a block, and none is worth prefetching."""
+    cdef const int32_t* offsets = <const int32_t*>rows.slots + rows.offset + row
+    return offsets[count] - offsets[0] < count * LEAST_PREFETCHED and count * LEAST_PREFETCHED <= BLOCK_BYTES
+
+
+cdef int find_short(Block* b, const BytesArray* rows, int64_t row, int most, const uint8_t* head,
+                    int64_t offset) noexcept nogil:
+    """As find_block, of messages without nulls that are short on average."""
+    cdef const int32_t* offsets = <const int32_t*>rows.slots + rows.offset + row
+    cdef const uint8_t* data = rows.data
+    cdef const uint8_t* p
+    cdef int count = 0
+    while count < most:
+        p = data + offsets[count]
+        if head is not NULL and not has_head(p, offsets[count + 1] - offsets[count], head):
+            break
+        b.p[count], b.end[count] = p + offset, data + offsets[count + 1]
+        count += 1
     return count
 
 
