@@ -113,11 +113,16 @@ class Values:
     def __new__(cls, messages: Iterable[Any], part: str | None = None) -> Values: ...
     def __len__(self) -> int: ...
 
-def split_errors(messages: Iterable[Any]) -> tuple[list[Any], list[Any]]:
-    """Return (messages, errors): the messages that clients return, and what they return for an error or an end.
+@final
+class Taken(list[Any]):
+    """The messages that a client returned, in order; ``errors`` has what it returned for an error or an end."""
 
-    Both are lists, in the order of ``messages``.
-    """
+    def __init__(self, messages: Iterable[Any]) -> None: ...
+    @property
+    def errors(self) -> list[Any]: ...
+
+def ends_of(messages: Iterable[Any]) -> dict[int, int]:
+    """Return, by partition, the offset that follows its last message; ``messages`` are of one topic."""
 
 def bytes_list(schema: object, array: object) -> list[bytes | None]:
     """Return the rows of an array of bytes or text (capsules of schema and array) as bytes objects; None for a null.

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from streamnative_serdes._arrow import Deliveries, Layout, bytes_list, produce_all, split_errors
+from streamnative_serdes._arrow import Deliveries, Layout, Taken, bytes_list, ends_of, produce_all
 from streamnative_serdes._arrow import kafka_columns as _columns_of
 from streamnative_serdes._schema import parse
 from streamnative_serdes.errors import ConfigError
@@ -31,7 +31,16 @@ _TYPES: Final = {
     "headers": {"type": "array", "items": ["null", _HEADER]},
 }
 KAFKA_COLUMNS: Final = tuple(_TYPES)
-__all__ = ["KAFKA_COLUMNS", "Deliveries", "bytes_of", "kafka_columns", "kafka_schema", "produce_all", "without_errors"]
+__all__ = [
+    "KAFKA_COLUMNS",
+    "Deliveries",
+    "bytes_of",
+    "ends_of",
+    "kafka_columns",
+    "kafka_schema",
+    "produce_all",
+    "without_errors",
+]
 
 
 def kafka_schema(names: Sequence[str] = KAFKA_COLUMNS) -> pa.Schema:
@@ -74,7 +83,8 @@ def bytes_of(array: pa.Array) -> list[bytes | None]:
 
 def without_errors(messages: Iterable[Any]) -> tuple[list[Any], list[Any]]:
     """Split the result of ``consumer.consume()`` into (messages, errors): errors have an ``error()``, such as ends."""
-    return split_errors(messages)
+    taken = Taken(messages)
+    return taken, taken.errors
 
 
 @lru_cache(64)

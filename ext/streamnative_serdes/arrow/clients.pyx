@@ -176,6 +176,8 @@ cdef list parts_of(messages, str name):
     """The results of one method of each message. Raises DecodeError for an error of the client in a message's place."""
     cdef Method error = Method("error"), part = Method(name)
     cdef list found = []
+    if type(messages) is Taken:
+        return [part.of(message) for message in messages]
     for message in messages:
         try:
             fault = error.of(message)
@@ -194,16 +196,31 @@ cdef int refuse_client_error(object error, int64_t row) except -1:
     return 0
 
 
-def split_errors(messages):
-    """Return (messages, errors): the messages that clients return, and what they return for an error or an end.
+@cython.final
+cdef class Taken(list):
+    """The messages that a client returned, in order; ``errors`` has what it returned for an error or an end."""
+    cdef readonly list errors
 
-    Both are lists, in the order of ``messages``.
-    """
-    cdef Method error = Method("error")
-    cdef list found = [], others = []
+    def __init__(self, messages):
+        cdef Method error = Method("error")
+        self.errors = []
+        for message in messages:
+            PyList_Append(self if error.of(message) is None else self.errors, message)
+
+
+def ends_of(messages):
+    """Return, by partition, the offset that follows its last message; ``messages`` are of one topic."""
+    cdef Method partition = Method("partition"), offset = Method("offset")
+    cdef dict found = {}
+    last = number = None
     for message in messages:
-        (found if error.of(message) is None else others).append(message)
-    return found, others
+        here = partition.of(message)
+        if here is not number and last is not None:     # messages of one partition come together
+            found[number] = offset.of(last) + 1
+        number, last = here, message
+    if last is not None:
+        found[number] = offset.of(last) + 1
+    return found
 
 
 def bytes_list(schema, array):

@@ -12,6 +12,8 @@ from pyspark.sql import types as T
 
 from streamnative_serdes._nearest import did_you_mean
 from streamnative_serdes.arrow import in_parts
+from streamnative_serdes.arrow.dead_letters import DEAD_LETTER as _DEAD_LETTER
+from streamnative_serdes.arrow.dead_letters import dead_letters
 from streamnative_serdes.arrow.kafka_columns import kafka_columns
 from streamnative_serdes.errors import ConfigError, DecodeError, RawMessage
 from streamnative_serdes.spark.session.workers import Carried
@@ -40,14 +42,6 @@ DEAD_LETTER: Final = T.StructType(
         T.StructField("offset", T.LongType()),
     ]
 )
-_ARROW: Final[Mapping[str, pa.DataType]] = {
-    "error": pa.string(),
-    "key": pa.binary(),
-    "value": pa.binary(),
-    "topic": pa.string(),
-    "partition": pa.int32(),
-    "offset": pa.int64(),
-}
 _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "mode": (FAILFAST, PERMISSIVE, DROPMALFORMED),
     "schemaEvolution": ("none", "restart"),
@@ -209,19 +203,11 @@ class Decoding:
             raise
 
     def _dead_letters(self, batch: Rows, decoded: Decoded) -> pa.Array:
-        kind = pa.struct(list(_ARROW.items()))
         if not decoded.failed:
-            return pa.nulls(batch.num_rows, kind)
-        well = pc.is_null(decoded.errors)
-        found = {name: batch.column(number) for name, number in self.around.items()}
-        found.setdefault("topic", pa.array([self.topic] * batch.num_rows))
-        # Nulls for decoded messages, so that only dead letters are copied back to Spark. By take(), since if_else of
-        # pyarrow 20 returns an invalid array for a slice of binaries.
-        dead = pc.if_else(well, None, pa.array(range(batch.num_rows)))
-        raw = {name: array.take(dead).cast(_ARROW[name]) for name, array in found.items()}
-        raw["error"] = decoded.errors
-        arrays = [raw.get(name, pa.nulls(batch.num_rows, kind)) for name, kind in _ARROW.items()]
-        return pa.StructArray.from_arrays(arrays, fields=list(kind), mask=well)
+            return pa.nulls(batch.num_rows, _DEAD_LETTER)
+        return dead_letters(
+            decoded.errors, self.topic, {name: batch.column(number) for name, number in self.around.items()}
+        )
 
 
 def numbered(arrays: list[pa.Array]) -> pa.RecordBatch:
