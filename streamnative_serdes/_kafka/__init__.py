@@ -36,7 +36,7 @@ from .consuming import (
     has_messages,
     place_of,
 )
-from .producing import RefusedMessageError, Sender
+from .producing import RefusedMessageError, Sender, delivery_seconds
 from .topics import EARLIEST, LATEST, Cluster, Range, Topic, bounds_of, metadata, offsets, refused
 from .transactions import idempotence, is_fenced, is_unsupported, no_producer_ids, require_producer_ids, until_done
 
@@ -63,6 +63,7 @@ __all__ = [
     "bounds_of",
     "client",
     "committed_messages",
+    "delivery_seconds",
     "has_messages",
     "hint_for",
     "idempotence",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +17,17 @@ if TYPE_CHECKING:
 
 _STEP_SECONDS: Final = 0.5  # so often Ctrl-C is noticed
 _CLOSE_SECONDS: Final = 5.0
+_LOOK_EVERY: Final = 1_000  # messages between two looks at the reports
+_DELIVERY_MS: Final = 300_000  # librdkafka's default of message.timeout.ms
+_DELIVERY_KEYS: Final = ("message.timeout.ms", "delivery.timeout.ms")
+_FOREVER: Final = 1e6  # seconds
+
+
+def delivery_seconds(conf: Mapping[str, Any]) -> float:
+    """How long the client tries to deliver a message before it reports a failure."""
+    given = [conf[key] for key in _DELIVERY_KEYS if key in conf]
+    milliseconds = float(given[0] if given else _DELIVERY_MS)
+    return milliseconds / 1000 if milliseconds else _FOREVER  # 0: the client never gives up
 
 
 class RefusedMessageError(BrokerRefusedError):
@@ -26,11 +37,13 @@ class RefusedMessageError(BrokerRefusedError):
         fault: the client's error.
         refused: the message.
         topic: the topic of the sender.
+        count: the number of messages that were not delivered; ``refused`` is the first of them.
     """
 
-    def __init__(self, fault: KafkaError, refused: Message, topic: str) -> None:
-        super().__init__(f"the broker refused a message: {fault.str()}", topic=topic, hint=hint_for(fault))
-        self.fault, self.refused = fault, refused
+    def __init__(self, fault: KafkaError, refused: Message, topic: str, count: int = 1) -> None:
+        what = "a message" if count == 1 else f"{count} messages, the first"
+        super().__init__(f"the broker refused {what}: {fault.str()}", topic=topic, hint=hint_for(fault))
+        self.fault, self.refused, self.count = fault, refused, count
 
 
 class Sender:
@@ -90,6 +103,36 @@ class Sender:
                 self.serve()
                 return
 
+    def send_all(self, topic: str, messages: Iterable[tuple[Any, Any, int, int, Any]]) -> int:
+        """Send messages, each as (value, key, partition, timestamp, headers), with less time in between than by send().
+
+        Returns:
+            the number of messages.
+
+        Raises:
+            KafkaException: the client refuses a message; a note has its number, from 0.
+            RefusedMessageError: as :meth:`send` does; so does BrokerUnavailableError.
+        """
+        produce, note, number = self.client.produce, self.note, -1
+        self.require_delivered()
+        for number, (value, key, partition, moment, headers) in enumerate(messages):
+            more = {} if headers is None else {"headers": headers}
+            while True:
+                try:
+                    produce(topic, value, key, partition, on_delivery=note, timestamp=moment, **more)
+                except BufferError:
+                    self.make_room()
+                except KafkaException as error:
+                    error.add_note(f"of message {number} of this call")
+                    raise
+                else:
+                    break
+            if not (number + 1) % _LOOK_EVERY:
+                self.serve()
+                self.require_delivered()
+        self.serve()
+        return number + 1
+
     def serve(self, seconds: float = 0.0) -> None:
         """Let the client report. Raises KafkaException if it cannot go on."""
         with kafka_errors():
@@ -121,8 +164,9 @@ class Sender:
     def require_delivered(self) -> None:
         """Raises RefusedMessageError for the first message that was not delivered, once."""
         if self._refused:
-            (fault, message), self._refused[:] = self._refused[0], ()
-            raise RefusedMessageError(fault, message, self._topic)
+            (fault, message), count = self._refused[0], len(self._refused)
+            self._refused.clear()
+            raise RefusedMessageError(fault, message, self._topic, count)
 
     def discard(self) -> None:
         """Drop the messages that are in the queue, so that closing does not wait for them."""

@@ -6,8 +6,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from streamnative_serdes._kafka import ClientErrors, ask, client, hint_for, idempotence, require_options
+from streamnative_serdes._kafka import (
+    ClientErrors,
+    ask,
+    client,
+    delivery_seconds,
+    hint_for,
+    idempotence,
+    require_options,
+)
 from streamnative_serdes.arrow.kafka_columns import Deliveries, produce_all
+from streamnative_serdes.arrow.message_parts import ANY_PARTITION, NOW
 from streamnative_serdes.errors import ConfigError, SerdesError
 from streamnative_serdes.spark.session.workers import kept, key_of
 
@@ -18,15 +27,8 @@ Headers: TypeAlias = Sequence[tuple[str, bytes]]
 
 Ends: TypeAlias = dict[tuple[str, int], int]  # topic and partition -> offset
 
-NOW: Final = 0  # as a timestamp
-ANY_PARTITION: Final = -1  # librdkafka's partitioner decides, by the key if there is one
 _LOOK_EVERY: Final = 1_000  # messages between two checks for failed deliveries
 _QUEUE_SECONDS: Final = 0.1  # per wait for space in the queue
-_DELIVERY_MS: Final = 300_000  # librdkafka's default of message.timeout.ms
-_DELIVERY_KEYS: Final = ("message.timeout.ms", "delivery.timeout.ms")
-
-_FOREVER: Final = 1e6  # seconds
-
 _DEFAULTS: Final[Mapping[str, Any]] = {
     "linger.ms": 50,  # larger batches; a task waits for its deliveries only once, at its end
     "enable.idempotence": True,  # a retry inside the client does not create a duplicate
@@ -95,7 +97,7 @@ class Outbox:
         self._failed: list[KafkaError] = self._deliveries.failed
         told = {**conf, "on_delivery": self._deliveries}
         self.producer = client(Producer, told, topic, self._errors)
-        self._patience = _delivery_seconds(conf) + 5.0
+        self._patience = delivery_seconds(conf) + 5.0
         self._refused = KafkaException
         self._most_reasons = 0
         self._topic = ""
@@ -251,9 +253,3 @@ def outbox(kafka: Mapping[str, Any], topic: str, most_reasons: int = 5, *, place
         box.discard()
         raise
     idle.append(box)
-
-
-def _delivery_seconds(conf: Mapping[str, Any]) -> float:
-    given = [conf[key] for key in _DELIVERY_KEYS if key in conf]
-    milliseconds = float(given[0] if given else _DELIVERY_MS)
-    return milliseconds / 1000 if milliseconds else _FOREVER  # 0: the client never gives up

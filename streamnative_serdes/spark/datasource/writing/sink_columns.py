@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -212,9 +212,3 @@ def _require_kinds(schema: T.StructType, parts: Mapping[str, int]) -> None:
 def _refuse_intervals(schema: T.StructType, indexes: Sequence[int]) -> None:
     for index in indexes:
         refuse_intervals(schema[index].name, schema[index].dataType, T.YearMonthIntervalType, T.DayTimeIntervalType)
-
-
-def headers_of(array: pa.Array) -> Iterator[list[tuple[str, bytes | None]] | None]:
-    """The headers of each row, from a column of lists of structs of key and value."""
-    for row in array.to_pylist():
-        yield row and [(header["key"], header["value"]) for header in row if header is not None]

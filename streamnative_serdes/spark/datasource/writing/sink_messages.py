@@ -6,21 +6,27 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import chain, repeat
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from streamnative_serdes.arrow import in_parts, kafka_columns
+from streamnative_serdes.arrow import in_parts
+from streamnative_serdes.arrow.message_parts import (
+    ANY_PARTITION,
+    NOW,
+    bytes_of,
+    moments_of,
+    named_headers_of,
+    partitions_of,
+    row_error,
+)
 from streamnative_serdes.errors import EncodeError
 
-from .outbox import ANY_PARTITION, NOW, Outbox, outbox
-from .sink_columns import SinkColumns, headers_of
+from .outbox import Outbox, outbox
+from .sink_columns import SinkColumns
 from .writes import ROW_HEADER, Sent, Write, partition_of_task
 
-_Headers: TypeAlias = list[tuple[str, bytes | None]]
 _Message: TypeAlias = tuple[bytes | None, str | bytes | None]  # value and key
-_MICROSECONDS: Final = 1_000  # in a millisecond
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,58 +142,18 @@ class MessageBatches:
     def _around(self, batch: pa.RecordBatch) -> Iterator[Iterable[Any]]:
         """Headers, topics, partitions and timestamps of the rows."""
         parts, rows = self._columns.parts, batch.num_rows
-        yield _headers(batch.column(parts["headers"])) if "headers" in parts else repeat(None, rows)
+        yield named_headers_of(batch.column(parts["headers"])) if "headers" in parts else repeat(None, rows)
         yield _topics(batch.column(parts["topic"])) if "topic" in parts else repeat(None, rows)
-        yield _partitions(batch.column(parts["partition"])) if "partition" in parts else repeat(ANY_PARTITION, rows)
-        yield _moments(batch.column(parts["timestamp"])) if "timestamp" in parts else repeat(NOW, rows)
-
-
-def _headers(array: pa.Array) -> Iterator[_Headers | None]:
-    for number, headers in enumerate(headers_of(array)):
-        if headers and any(name is None for name, _ in headers):
-            raise _row_error("expected a header's key of type string, got null", number)
-        yield headers
+        yield partitions_of(batch.column(parts["partition"])) if "partition" in parts else repeat(ANY_PARTITION, rows)
+        yield moments_of(batch.column(parts["timestamp"])) if "timestamp" in parts else repeat(NOW, rows)
 
 
 def _topics(array: pa.Array) -> list[str]:
     topics: list[str] = array.to_pylist()
     if array.null_count or "" in topics:
         number = next(number for number, topic in enumerate(topics) if not topic)
-        raise _row_error("the row has no topic", number, "the option topic sets one for all rows")
+        raise row_error("the row has no topic", number, "the option topic sets one for all rows")
     return topics
-
-
-def _partitions(array: pa.Array) -> list[int]:
-    numbers: list[int] = pc.fill_null(array, ANY_PARTITION).to_pylist()
-    if array.null_count < len(array) and pc.min(array).as_py() < 0:
-        number = next(number for number, partition in enumerate(array.to_pylist()) if (partition or 0) < 0)
-        raise _row_error(f"expected a partition from 0 on, got {array[number].as_py()}", number)
-    return numbers
-
-
-def _moments(array: pa.Array) -> list[int]:
-    """Milliseconds since 1970; the client takes 0 for the present time."""
-    micros = array.cast(pa.timestamp("us", "UTC")).cast(pa.int64())
-    if len(micros) > micros.null_count and pc.min(micros).as_py() < _MICROSECONDS:
-        number = next(n for n, each in enumerate(micros.to_pylist()) if each is not None and each < _MICROSECONDS)
-        raise _row_error(
-            f"expected a timestamp after 1970-01-01 00:00:00 UTC, got {micros[number].as_py()} microseconds",
-            number,
-            "the Kafka client takes 0 for the present time",
-        )
-    milliseconds: list[int] = pc.fill_null(pc.divide(micros, _MICROSECONDS), NOW).to_pylist()
-    return milliseconds
-
-
-def _row_error(text: str, row: int, hint: str | None = None) -> EncodeError:
-    error = EncodeError(text, hint=hint)
-    error.row = row
-    return error
-
-
-def bytes_of(array: pa.Array) -> Iterable[bytes | None]:
-    """The values of a binary, string or null array as bytes."""
-    return repeat(None, len(array)) if pa.types.is_null(array.type) else kafka_columns.bytes_of(array)
 
 
 def add_position(error: EncodeError, number: int) -> None:
