@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from streamnative_serdes import _call_path, header
 from streamnative_serdes import _config as config
 from streamnative_serdes._avro_engine import refuse_columns
+from streamnative_serdes._call_path import policy_of
+from streamnative_serdes._schema import Record
 from streamnative_serdes._topics.schema_version import parts_of
 from streamnative_serdes.errors import BatchTooLargeError, ConfigError, EncodeError, SerdesError
 
@@ -44,6 +46,19 @@ def write_batch(
         raise error.at(topic=topic, version=version) from None
     _call_path.count_written(serdes, len(messages), 0)
     return messages
+
+
+def fields_of(serdes: _call_path.Serializer, topic: str) -> tuple[str, ...]:
+    """The names of the columns that batches of the topic have: the record's fields, or ``key`` and ``value``.
+
+    Raises:
+        SchemaRegistryError: as :meth:`KafkaAvroSerializer.serialize_batch` does.
+    """
+    policy: WritePolicy = policy_of(serdes)
+    if policy.other_type(serdes, topic) is not None:
+        return "key", "value"
+    root = codec_of_values(policy.bind(serdes, topic, None, None)).schema.root
+    return tuple(field.name for field in root.fields) if isinstance(root, Record) else ("value",)
 
 
 class BatchWriter(NamedTuple):

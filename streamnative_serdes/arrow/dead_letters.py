@@ -33,8 +33,8 @@ def dead_letters(errors: pa.Array, topic: str, messages: Mapping[str, pa.Array])
     # Nulls for decoded messages, so that only dead letters are copied. By take(), since if_else of pyarrow 20 returns
     # an invalid array for a slice of binaries.
     dead = pc.if_else(well, None, pa.array(range(rows)))
-    topics = {} if "topic" in messages else {"topic": pa.array([topic] * rows)}
-    found = {name: array.take(dead).cast(DEAD_LETTER.field(name).type) for name, array in (topics | messages).items()}
+    given = {"topic": pa.array([topic] * rows), **messages}
+    found = {name: array.take(dead).cast(DEAD_LETTER.field(name).type) for name, array in given.items()}
     found["error"] = errors
     arrays = [found.get(field.name, pa.nulls(rows, field.type)) for field in DEAD_LETTER]
     return pa.StructArray.from_arrays(arrays, fields=list(DEAD_LETTER), mask=well)

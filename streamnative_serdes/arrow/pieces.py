@@ -73,6 +73,22 @@ def array_of_batch(batch: pa.RecordBatch) -> object:
     return array
 
 
+def table_of(data: Any) -> pa.Table | pa.RecordBatch:
+    """Return columns as a table or a batch, which can be sliced by rows and taken apart by columns.
+
+    Raises:
+        EncodeError: pyarrow cannot convert the pandas object.
+        TypeError: ``data`` has no Arrow columns.
+    """
+    if isinstance(data, pa.Table | pa.RecordBatch):
+        return data
+    found = _columns_of_pandas(data) if _is_pandas(data) else data
+    try:
+        return pa.table(found)
+    except (TypeError, ValueError, pa.ArrowException):
+        raise _not_taken("columns", data, _INSTEAD_OF_COLUMNS) from None
+
+
 def pieces_of_messages(data: Any) -> Pieces:
     """Return ``data`` as arrays of messages. The caller checks that they are arrays of bytes or text.
 

@@ -1,0 +1,306 @@
+"""ArrowConsumer: a topic's messages as Arrow columns, batch by batch, and commits of the rows that were returned.
+
+::
+
+    consume() -> errors apart -> deserialize_batch -> columns of Kafka in front, dead letters behind -> store_offsets()
+                                       | fails: seek() to the first message of each partition, so none is lost
+
+The client's store of offsets has the offsets of returned rows only, and forgets those of partitions that are revoked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, Self, TypeAlias
+
+import pyarrow as pa
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka.error import ConsumeError
+
+from streamnative_serdes._kafka import ClientErrors, client
+from streamnative_serdes.arrow.dead_letters import DEAD_LETTER, dead_letters
+from streamnative_serdes.arrow.kafka_columns import ends_of, kafka_columns, kafka_schema, without_errors
+from streamnative_serdes.deserializer import KafkaAvroDeserializer
+from streamnative_serdes.errors import ConfigError, SchemaNotFoundError
+from streamnative_serdes.integrations.builders import KafkaAvroDeserializerBuilder
+
+_Callback: TypeAlias = Callable[[Consumer, list[TopicPartition]], None]
+
+_STORE: Final = "enable.auto.offset.store"
+_DEFAULTS: Final[Mapping[str, Any]] = {"enable.auto.commit": False, "enable.partition.eof": True}
+_ERRORS: Final = " errors"  # the column of reasons, which becomes that of dead letters
+_AROUND: Final = ("key", "value", "partition", "offset")  # of a dead letter
+
+
+class ArrowConsumer(Consumer):
+    """A confluent-kafka Consumer that returns messages as Arrow columns: ``subscribe``, then :meth:`read_batch`.
+
+    Args:
+        conf: as that of a DeserializingConsumer: the client's options, with ``value.deserializer`` (a
+            :class:`KafkaAvroDeserializer`) or ``value.deserializer.builder``; or with the options of
+            KafkaAvroDeserializer themselves. Unless set, ``enable.auto.commit`` is off: :meth:`commit` commits.
+        schema: the reader's schema, as for KafkaAvroDeserializer, if ``conf`` has no deserializer.
+        keep: columns of the messages, in front of the decoded ones: ``key``, ``value`` (the bytes), ``topic``,
+            ``partition``, ``offset``, ``timestamp``, ``timestampType``, ``headers``, in the types of Spark's Kafka
+            source. A dict gives them other names: ``{"timestamp": "sent"}``.
+        error_column: the name of a last column of dead letters. A message that cannot be read is then null in all
+            decoded columns, and that column has ``error``, ``key``, ``value``, ``topic``, ``partition`` and ``offset``;
+            :func:`split_errors` takes them apart. Without it, such a message is an error.
+        large_types: as for ``deserialize_batch``.
+
+    Raises:
+        ConfigError: an invalid option.
+    """
+
+    def __init__(
+        self,
+        conf: Mapping[str, Any],
+        schema: object = None,
+        *,
+        keep: Iterable[str] | Mapping[str, str] = (),
+        error_column: str | None = None,
+        large_types: bool = False,
+    ) -> None:
+        self._keep = dict(keep) if isinstance(keep, Mapping) else {name: name for name in keep}
+        kafka_schema(tuple(self._keep))  # refuses other names
+        self._error_column, self._large_types = error_column, large_types
+        self._topics: tuple[str, ...] = ()  # that are subscribed to
+        self._ends: dict[tuple[str, int], int] = {}  # where the client has said that a partition ends
+        self._fault: ConsumeError | None = None
+        self._owned: KafkaAvroDeserializer | None = None
+        own = dict(conf)
+        if own.pop(_STORE, False):
+            raise ConfigError(f"{_STORE}: only the offsets of returned rows are stored", hint="leave it out")
+        self._deserializer, own = self._deserializer_of(own, schema)
+        self._errors = ClientErrors(own, "")
+        try:
+            client(super().__init__, {**_DEFAULTS, **own, _STORE: False}, "", self._errors)
+        except BaseException:
+            self._close_owned()
+            raise
+
+    def _deserializer_of(self, conf: dict[str, Any], schema: object) -> tuple[KafkaAvroDeserializer, dict[str, Any]]:
+        if "key.deserializer" in conf or "key.deserializer.builder" in conf:
+            raise ConfigError(
+                "key.deserializer: keys are a column", hint='keep=["key"]; KEY_VALUE topics have it as it is'
+            )
+        found, builder = conf.pop("value.deserializer", None), conf.pop("value.deserializer.builder", None)
+        if schema is not None and not (found is builder is None):
+            raise ConfigError("schema: the deserializer in the configuration has its own", hint="give it the schema")
+        if found is None:
+            found, conf = (builder or KafkaAvroDeserializerBuilder(schema)).build(conf, False)
+            self._owned = found
+        if not isinstance(found, KafkaAvroDeserializer):
+            raise ConfigError(f"value.deserializer: expected a KafkaAvroDeserializer, got {type(found).__name__}")
+        return found, conf
+
+    def subscribe(
+        self,
+        topics: list[str],
+        on_assign: _Callback | None = None,
+        on_revoke: _Callback | None = None,
+        on_lost: _Callback | None = None,
+    ) -> None:
+        """As ``Consumer.subscribe``; the functions are called while batches are read.
+
+        ``on_revoke`` is the last moment to :meth:`commit` the rows of partitions that are revoked.
+        """
+        ends = self._ends  # not self, which would be a reference cycle
+
+        def assigned(consumer: Consumer, partitions: list[TopicPartition]) -> None:
+            for each in partitions:
+                ends.pop((each.topic, each.partition), None)
+            if on_assign is not None:
+                on_assign(consumer, partitions)
+
+        given = {"on_assign": assigned, "on_revoke": on_revoke, "on_lost": on_lost}
+        super().subscribe(topics, **{name: function for name, function in given.items() if function is not None})
+        self._topics, self._errors.topic = tuple(topics), ", ".join(topics)[:200]
+
+    def assign(self, partitions: list[TopicPartition]) -> None:
+        """As ``Consumer.assign``."""
+        super().assign(partitions)
+        self._ends.clear()
+
+    def unsubscribe(self) -> None:
+        """As ``Consumer.unsubscribe``."""
+        super().unsubscribe()
+        self._topics = ()
+
+    def read_batch(self, num_messages: int, timeout: float = -1) -> pa.RecordBatch:
+        """Return up to ``num_messages`` messages of the one topic, a row each, that come within ``timeout`` seconds.
+
+        Without a message, the batch is empty; if the topic has no schema yet, it has no decoded columns then. A
+        tombstone is null in all decoded columns, and its ``value``, if kept, is null. If this raises an error for a
+        message or its schema, the consumer goes back to where it was: the next call reads the same messages again.
+
+        Raises:
+            ConfigError: the consumer reads several topics or none, which is said before any message is taken; or a
+                field has the name of a kept column.
+            DecodeError: a message cannot be read, and there is no ``error_column``; ``raw`` has its place.
+            BatchTooLargeError: the messages do not fit in one batch: ask for fewer.
+            SchemaRegistryError: as ``deserialize_batch`` does.
+            ConsumeError: the client reports an error, as in ``poll()``; rows before it are returned first.
+            RuntimeError: the consumer is closed.
+        """
+        topic = self._only_topic()
+        return self._read(num_messages, timeout, lambda messages: {topic: messages})[topic]
+
+    def read_batches(self, num_messages: int, timeout: float = -1) -> dict[str, pa.RecordBatch]:
+        """As :meth:`read_batch`, for any number of topics: a batch for each topic that has messages, by name."""
+        return self._read(num_messages, timeout, _by_topic)
+
+    @property
+    def at_end(self) -> bool:
+        """Whether each assigned partition was read to its end, as the broker has said; a KoP does not say it."""
+        assigned = {(each.topic, each.partition) for each in self.assignment()}
+        return bool(assigned) and assigned <= self._ends.keys()
+
+    def commit(self, *args: Any, **named: Any) -> list[TopicPartition] | None:  # type: ignore[override] # not one by one
+        """As ``Consumer.commit``: without ``offsets``, commits those of the rows that were returned.
+
+        Partitions that have been revoked since are left out. With ``asynchronous=False`` it returns what was committed,
+        which is nothing if there are no new rows.
+        """
+        try:
+            return super().commit(*args, **named)  # type: ignore[no-any-return,unused-ignore]
+        except KafkaException as error:
+            if error.args[0].name() != "_NO_OFFSET":
+                raise
+            return []
+
+    def close(self) -> None:
+        """Leave the group, and close the deserializer if it was made here. Nothing is committed."""
+        super().close()
+        self._close_owned()
+
+    def _close_owned(self) -> None:
+        owned, self._owned = self._owned, None
+        if owned is not None:
+            owned.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _only_topic(self) -> str:
+        topics = set(self._topics or (each.topic for each in self.assignment()))
+        if len(topics) != 1 or any(topic.startswith("^") for topic in topics):
+            found = f"{len(topics)} topics or a pattern" if topics else "no topic yet"
+            raise ConfigError(f"read_batch reads one topic, and this consumer has {found}", hint="call read_batches")
+        return topics.pop()
+
+    def _read(
+        self, most: int, timeout: float, by_topic: Callable[[list[Any]], Mapping[str, list[Any]]]
+    ) -> dict[str, pa.RecordBatch]:
+        self._raise_fault()
+        messages, reports = without_errors(super().consume(most, timeout))
+        self._heed(reports)
+        try:
+            parts = by_topic(messages)
+            batches = {topic: self._batch(topic, part) for topic, part in parts.items()}
+        except BaseException:
+            self._go_back(messages)
+            raise
+        for topic, part in parts.items():
+            self._store(topic, ends_of(part))
+        if not messages:
+            self._raise_fault()
+        return batches
+
+    def _batch(self, topic: str, messages: list[Any]) -> pa.RecordBatch:
+        decoded = self._decoded(topic, messages)
+        if not self._keep and self._error_column is None:
+            return decoded
+        names = [*self._keep.values(), *decoded.schema.names]
+        arrays = [*kafka_columns(messages, tuple(self._keep)).columns, *decoded.columns]
+        if self._error_column is not None and decoded.schema.names[-1:] == [_ERRORS]:
+            names[-1], arrays[-1] = self._error_column, _letters(topic, messages, arrays[-1])
+        _refuse_doubles(topic, names)
+        return pa.RecordBatch.from_arrays(arrays, names)
+
+    def _decoded(self, topic: str, messages: list[Any]) -> pa.RecordBatch:
+        # Messages have their keys and headers; an empty list does not say that it is one of messages.
+        around: dict[str, Any] = {} if messages else {"keys": [], "headers": []}
+        errors = None if self._error_column is None else _ERRORS
+        try:
+            return self._deserializer.deserialize_batch(
+                topic, messages, error_column=errors, large_types=self._large_types, **around
+            )
+        except SchemaNotFoundError:
+            if messages:
+                raise
+            return pa.record_batch([pa.array([], pa.string())], [_ERRORS]) if errors else pa.record_batch([], names=[])
+
+    def _store(self, topic: str, ends: Mapping[int, int]) -> None:
+        """Store the offsets of returned rows, to be committed."""
+        for partition, end in ends.items():
+            if self._ends.get((topic, partition), end) < end:  # there were more messages after the end
+                del self._ends[topic, partition]
+        try:
+            self.store_offsets(offsets=[TopicPartition(topic, *end) for end in ends.items()])
+        except KafkaException as error:
+            if error.args[0].name() != "_STATE":  # all of these partitions were revoked meanwhile
+                raise
+
+    def _go_back(self, messages: Sequence[Any]) -> None:
+        """Go back to the first of these messages in each partition that is still assigned."""
+        first = {(message.topic(), message.partition()): message.offset() for message in reversed(messages)}
+        for place in first.keys() & {(each.topic, each.partition) for each in self.assignment()}:
+            self.seek(TopicPartition(*place, first[place]))
+            self._ends.pop(place, None)
+
+    def _heed(self, reports: Iterable[Any]) -> None:
+        """Heed what the client reports in place of messages; an error waits until the rows before it are taken."""
+        for report in reports:
+            if report.error().name() == "_PARTITION_EOF":
+                self._ends[report.topic(), report.partition()] = report.offset()
+            elif self._fault is None:
+                self._fault = ConsumeError(report.error(), kafka_message=report)
+
+    def _raise_fault(self) -> None:
+        fault, self._fault = self._fault, None
+        if fault is not None:
+            raise fault
+
+
+def split_errors(batch: pa.RecordBatch, error_column: str) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+    """The rows that could be read, without ``error_column``, and the dead letters as columns.
+
+    Raises:
+        ConfigError: the batch does not have this column of dead letters.
+    """
+    if error_column not in batch.schema.names or batch.schema.field(error_column).type != DEAD_LETTER:
+        raise ConfigError(
+            f"expected {error_column!r:.80} to be a column of dead letters",
+            hint="ArrowConsumer(..., error_column=...) makes it",
+        )
+    letters = batch.column(error_column)
+    good = batch.filter(letters.is_null()).drop_columns([error_column])
+    return good, pa.RecordBatch.from_struct_array(letters.drop_null())
+
+
+def _letters(topic: str, messages: list[Any], errors: pa.Array) -> pa.Array:
+    if errors.null_count == len(errors):
+        return pa.nulls(len(errors), DEAD_LETTER)
+    around = kafka_columns(messages, _AROUND)
+    return dead_letters(errors, topic, dict(zip(_AROUND, around.columns, strict=True)))
+
+
+def _by_topic(messages: Iterable[Any]) -> dict[str, list[Any]]:
+    parts: dict[str, list[Any]] = {}
+    for message in messages:
+        parts.setdefault(message.topic(), []).append(message)
+    return parts
+
+
+def _refuse_doubles(topic: str, names: Sequence[str]) -> None:
+    doubles = [name for name in names if names.count(name) > 1]
+    if doubles:
+        raise ConfigError(
+            f"two columns would have the name {doubles[0]!r:.80}",
+            topic=topic,
+            hint='keep={"offset": "kafka_offset"} gives a kept column another name',
+        )

@@ -1,0 +1,187 @@
+"""ArrowProducer: the rows of tables, batches and data frames to messages of a topic, and the reports on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import repeat
+from typing import Any, Final, Self
+
+import pyarrow as pa
+
+from streamnative_serdes._kafka import Sender, delivery_seconds
+from streamnative_serdes._nearest import did_you_mean
+from streamnative_serdes._writing.batches import fields_of
+from streamnative_serdes.arrow import in_parts
+from streamnative_serdes.arrow.message_parts import (
+    ANY_PARTITION,
+    NOW,
+    bytes_of,
+    moments_of,
+    named_headers_of,
+    partitions_of,
+)
+from streamnative_serdes.arrow.pieces import table_of
+from streamnative_serdes.errors import ConfigError, EncodeError
+from streamnative_serdes.integrations.builders import KafkaAvroSerializerBuilder
+from streamnative_serdes.serializer import KafkaAvroSerializer
+
+_MORE_SECONDS: Final = 5.0  # than the client needs to give a message up
+_REFUSED: Final = ("on_delivery", "dr_cb", "key.serializer", "key.serializer.builder", "transactional.id")
+
+
+class ArrowProducer:
+    """Sends columns to a topic, a message for each row; use it as a context manager, or close it.
+
+    Args:
+        conf: as that of a SerializingProducer: the client's options, with ``value.serializer`` (a
+            :class:`KafkaAvroSerializer`) or ``value.serializer.builder``; or with the options of KafkaAvroSerializer
+            themselves.
+        topic: the Kafka topic.
+        schema: of the values, as for KafkaAvroSerializer, if ``conf`` has no serializer.
+        key: the column of keys, of text or bytes. It is also a field of the value if the schema has a field of its
+            name; so are the columns below. Topics of type KEY_VALUE have the columns ``key`` and ``value`` instead.
+        headers: the column of headers: lists of structs (key, value), as Spark's Kafka source and ``keep`` have them.
+        partition: the column of partitions; null leaves the choice to the client.
+        timestamp: the column of timestamps; null is the present time.
+
+    Attributes:
+        client: the confluent-kafka Producer.
+        topic: the Kafka topic.
+
+    Raises:
+        ConfigError: an invalid option.
+
+    For one thread. Delivery is at least once.
+    """
+
+    def __init__(
+        self,
+        conf: Mapping[str, Any],
+        topic: str,
+        schema: object = None,
+        *,
+        key: str | None = None,
+        headers: str | None = None,
+        partition: str | None = None,
+        timestamp: str | None = None,
+    ) -> None:
+        given = {"key": key, "headers": headers, "partition": partition, "timestamp": timestamp}
+        self.topic, self._parts = topic, {part: name for part, name in given.items() if name is not None}
+        self._owned: KafkaAvroSerializer | None = None
+        own = dict(conf)
+        for name in own.keys() & set(_REFUSED):
+            raise ConfigError(f"{name} is not supported by an ArrowProducer", topic=topic)
+        self._serializer, own = self._serializer_of(own, schema)
+        try:
+            self._sender = Sender(own, topic, delivery_seconds(own) + _MORE_SECONDS)
+        except BaseException:
+            self._close_owned()
+            raise
+        self.client = self._sender.client
+
+    def _serializer_of(self, conf: dict[str, Any], schema: object) -> tuple[KafkaAvroSerializer, dict[str, Any]]:
+        found, builder = conf.pop("value.serializer", None), conf.pop("value.serializer.builder", None)
+        if schema is not None and not (found is builder is None):
+            raise ConfigError("schema: the serializer in the configuration has its own", hint="give it the schema")
+        if found is None:
+            found, conf = (builder or KafkaAvroSerializerBuilder(schema)).build(conf, False)
+            self._owned = found
+        if not isinstance(found, KafkaAvroSerializer):
+            raise ConfigError(f"value.serializer: expected a KafkaAvroSerializer, got {type(found).__name__}")
+        return found, conf
+
+    @property
+    def delivered(self) -> int:
+        """How many messages the broker has confirmed so far."""
+        return self._sender.counts.total()
+
+    def write(self, data: Any) -> int:
+        """Hand the rows of ``data`` to the client, which sends them meanwhile; waits while its queue is full.
+
+        Args:
+            data: a record batch, a table, a data frame of polars or pandas, or anything else that ``serialize_batch``
+                takes.
+
+        Returns:
+            the number of messages. :meth:`flush` or :meth:`close` tell whether they were delivered.
+
+        Raises:
+            EncodeError: a row does not fit the schema; ``row`` is its number. No row of ``data`` is sent.
+            ConfigError: there is no such column.
+            RefusedMessageError: earlier messages were not delivered.
+            BrokerUnavailableError: the queue is full, and nothing is reported any more.
+            KafkaException: the client does not take a message, which is too large for it, say.
+        """
+        rows = table_of(data) if self._parts else data
+        messages = [each for part, encoded in in_parts(rows, self._encoded) for each in self._messages(part, encoded)]
+        return self._sender.send_all(self.topic, messages)
+
+    def flush(self) -> None:
+        """Wait until all messages are delivered.
+
+        Raises:
+            RefusedMessageError: some were not; it has their number, and the first of them.
+            BrokerUnavailableError: nothing is reported any more.
+        """
+        self._sender.flush()
+
+    def close(self) -> None:
+        """Wait until all messages are delivered; raises as :meth:`flush` does."""
+        try:
+            self.flush()
+        finally:
+            self._discard()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        """Close; after an error, drop the messages that are not sent yet."""
+        if kind is None:
+            self.close()
+        else:
+            self._discard()
+
+    def _discard(self) -> None:
+        self._sender.discard()
+        self._close_owned()
+
+    def _close_owned(self) -> None:
+        owned, self._owned = self._owned, None
+        if owned is not None:
+            owned.close()
+
+    def _encoded(self, rows: Any) -> Any:
+        return self._serializer.serialize_batch(self.topic, self._values(rows))
+
+    def _values(self, rows: Any) -> Any:
+        """The columns of values: all but those of other parts of messages that are no fields."""
+        if not self._parts:
+            return rows
+        for name in self._parts.values():
+            if name not in rows.schema.names:
+                hint = did_you_mean(name, rows.schema.names)
+                raise ConfigError(f"the rows have no column {name!r:.80}", topic=self.topic, hint=hint)
+        fields = fields_of(self._serializer, self.topic)
+        return rows.drop_columns([name for name in set(self._parts.values()) if name not in fields])
+
+    def _messages(self, rows: Any, encoded: Any) -> Iterable[tuple[Any, Any, int, int, Any]]:
+        keys: Iterable[bytes | None] = repeat(None, len(encoded))
+        if isinstance(encoded, pa.RecordBatch):  # of a topic of type KEY_VALUE
+            keys, encoded = bytes_of(encoded.column(0)), encoded.column(1)
+        elif "key" in self._parts:
+            keys = bytes_of(self._part(rows, "key"))
+        count, has = len(encoded), self._parts
+        try:
+            partitions = (
+                partitions_of(self._part(rows, "partition")) if "partition" in has else repeat(ANY_PARTITION, count)
+            )
+            moments = moments_of(self._part(rows, "timestamp")) if "timestamp" in has else repeat(NOW, count)
+            headers = list(named_headers_of(self._part(rows, "headers"))) if "headers" in has else repeat(None, count)
+        except EncodeError as error:
+            raise error.at(topic=self.topic) from None
+        return zip(bytes_of(encoded), keys, partitions, moments, headers, strict=True)
+
+    def _part(self, rows: Any, part: str) -> pa.Array:
+        column = rows.column(self._parts[part])
+        return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
