@@ -1,7 +1,7 @@
 """DeserializingConsumer: confluent-kafka's, with a ``consume()`` that deserializes each message as ``poll()`` does.
 
 ``poll()`` raises an error for a message that cannot be read. ``consume()`` must not: the other messages of the batch
-would be lost, since the consumer has passed them. So the error is the ``error()`` of its message, like the errors that a
+would be lost, since the consumer has passed them. So the message has the error, as ``error()``, like the errors that a
 plain Consumer's ``consume()`` returns, and ``error().exception`` is what ``poll()`` would raise.
 """
 
