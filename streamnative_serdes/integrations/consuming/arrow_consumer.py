@@ -130,7 +130,8 @@ class ArrowConsumer(Consumer):
     def read_batch(self, num_messages: int, timeout: float = -1) -> pa.RecordBatch:
         """Return up to ``num_messages`` messages of the one topic, a row each, that come within ``timeout`` seconds.
 
-        Without a message, the batch is empty; if the topic has no schema yet, it has no decoded columns then. A
+        It returns earlier, and perhaps without a row, where a partition ends: see :attr:`at_end`. An empty batch has
+        the same columns; if the topic has no schema yet, it has no decoded columns. A
         tombstone is null in all decoded columns, and its ``value``, if kept, is null. If this raises an error for a
         message or its schema, the consumer goes back to where it was: the next call reads the same messages again.
 
@@ -152,7 +153,10 @@ class ArrowConsumer(Consumer):
 
     @property
     def at_end(self) -> bool:
-        """Whether each assigned partition was read to its end, as the broker has said; a KoP does not say it."""
+        """Whether each assigned partition was read to its end, as the broker has said with ``enable.partition.eof``.
+
+        That is on unless turned off. A KoP does not say it, so there it stays False.
+        """
         assigned = {(each.topic, each.partition) for each in self.assignment()}
         return bool(assigned) and assigned <= self._ends.keys()
 
@@ -163,11 +167,12 @@ class ArrowConsumer(Consumer):
         which is nothing if there are no new rows.
         """
         try:
-            return super().commit(*args, **named)  # type: ignore[no-any-return,unused-ignore]
+            found: list[TopicPartition] | None = super().commit(*args, **named)
         except KafkaException as error:
             if error.args[0].name() != "_NO_OFFSET":
                 raise
-            return []
+            return None if named.get("asynchronous", True) else []
+        return None if found is None else [each for each in found if each.offset >= 0 or each.error is not None]
 
     def close(self) -> None:
         """Leave the group, and close the deserializer if it was made here. Nothing is committed."""
