@@ -1,0 +1,383 @@
+"""Batches of objects and of Arrow columns: what is refused, and what a real Kafka does not do at will."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("confluent_kafka")
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition  # noqa: E402
+from confluent_kafka.error import KeyDeserializationError  # noqa: E402
+
+from streamnative_serdes import (  # noqa: E402 - requires pyarrow
+    ConfigError,
+    EncodeError,
+    KafkaAvroDeserializer,
+    KafkaAvroSerializer,
+    KeyValueSchema,
+)
+from streamnative_serdes.integrations.builders import (  # noqa: E402
+    KafkaAvroDeserializerBuilder,
+    KafkaAvroSerializerBuilder,
+)
+from streamnative_serdes.integrations.consuming import (  # noqa: E402
+    ArrowConsumer,
+    ArrowProducer,
+    DeserializingConsumer,
+    UnreadMessageError,
+    objects,
+    split_errors,
+)
+from streamnative_serdes.testing import LocalRegistry, MockBroker  # noqa: E402
+
+TOPICS = ("rows", "more", "bare", "empty", "once", "stopped", "revoked", "queue", "dropped", "large", "objects")
+ROW: dict[str, Any] = {
+    "type": "record",
+    "name": "Row",
+    "fields": [{"name": "id", "type": "long"}, {"name": "note", "type": ["null", "string"], "default": None}],
+}
+SECONDS = 30.0
+NEEDS_SET_ERROR = pytest.mark.skipif(
+    not hasattr(Message, "set_error"), reason="this confluent-kafka cannot put an error into a message"
+)
+
+
+@pytest.fixture(scope="module")
+def conf() -> Iterator[dict[str, Any]]:
+    with LocalRegistry() as registry, MockBroker(dict.fromkeys(TOPICS, 1)) as broker:
+        yield {"bootstrap.servers": broker.bootstrap_servers, "schema.registry.url": registry.url, "log_level": 2}
+
+
+def consuming(conf: dict[str, Any], topic: str, schema: object = None, **more: Any) -> ArrowConsumer:
+    """A consumer that is assigned to the topic's one partition, from its first message on."""
+    consumer = ArrowConsumer({**conf, "group.id": "g"}, schema, **more)
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    return consumer
+
+
+def read(consumer: ArrowConsumer, count: int) -> Any:
+    """A batch of ``count`` rows, which are there."""
+    batch = consumer.read_batch(count, SECONDS)
+    assert batch.num_rows == count
+    return batch
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("given", "arguments", "text"),
+    [
+        ({"enable.auto.offset.store": True}, {}, "enable.auto.offset.store: only the offsets of returned rows"),
+        ({"key.deserializer": bytes}, {}, "key.deserializer: keys are a column"),
+        ({"key.deserializer.builder": KafkaAvroDeserializerBuilder()}, {}, "keys are a column"),
+        ({"value.deserializer": bytes}, {}, "expected a KafkaAvroDeserializer, got type"),
+        ({"value.deserializer.builder": KafkaAvroDeserializerBuilder()}, {"schema": ROW}, "has its own"),
+        ({}, {"keep": ["keys"]}, "no column 'keys'"),
+        ({"cache.size": 5}, {}, "the Kafka client refuses its configuration: No such configuration property"),
+        ({"group.id": None}, {}, "group.id"),
+    ],
+)
+def test_a_consumer_refuses_what_it_cannot_do(
+    conf: dict[str, Any], given: dict[str, Any], arguments: dict[str, Any], text: str
+) -> None:
+    with pytest.raises(ConfigError, match=text):
+        ArrowConsumer({**conf, "group.id": "g", **given}, **arguments)
+
+
+def test_an_offset_store_that_is_off_is_accepted(conf: dict[str, Any]) -> None:
+    with ArrowConsumer({**conf, "group.id": "g", "enable.auto.offset.store": False}) as consumer:
+        with pytest.raises(ConfigError, match="no topic yet"):
+            consumer.read_batch(1, 0.0)
+        consumer.subscribe(["^rows.*"])
+        with pytest.raises(ConfigError, match=r"a pattern.*read_batches"):
+            consumer.read_batch(1, 0.0)
+        consumer.unsubscribe()
+        with pytest.raises(ConfigError, match="no topic yet"):
+            consumer.read_batch(1, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "arguments", "text"),
+    [
+        ({"on_delivery": print}, {}, "on_delivery is not supported"),
+        ({"transactional.id": "t"}, {}, "transactional.id is not supported"),
+        ({"key.serializer": bytes}, {}, "key.serializer is not supported"),
+        ({"value.serializer": bytes}, {}, "expected a KafkaAvroSerializer, got type"),
+        ({"value.serializer.builder": KafkaAvroSerializerBuilder()}, {"schema": ROW}, "has its own"),
+        ({"bootstrap.servers": 5.5, "acks": "x"}, {}, "the Kafka client refuses"),
+    ],
+)
+def test_a_producer_refuses_what_it_cannot_do(
+    conf: dict[str, Any], given: dict[str, Any], arguments: dict[str, Any], text: str
+) -> None:
+    with pytest.raises(ConfigError, match=text):
+        ArrowProducer({**conf, **given}, "rows", **arguments)
+
+
+def test_a_column_that_is_missing_is_an_error_before_anything_is_sent(conf: dict[str, Any]) -> None:
+    with ArrowProducer(conf, "empty", ROW, key="naem") as producer:
+        with pytest.raises(ConfigError, match=r"no column 'naem'.*did you mean name") as caught:
+            producer.write(pa.table({"id": [1], "name": ["x"]}))
+        assert caught.value.topic == "empty"
+        with pytest.raises(TypeError, match="expected Arrow data of columns"):
+            producer.write([{"id": 1}])
+
+
+HEADERS = pa.list_(pa.struct({"key": pa.string(), "value": pa.binary()}))
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "text"),
+    [
+        ("id", pa.array(["1", "2"]), "field id: .*long"),
+        ("to", pa.array([0, -1]), "expected a partition from 0 on, got -1"),
+        ("h", pa.array([None, [{"key": None, "value": b""}]], HEADERS), "expected a header's key of type string"),
+        ("at", pa.array([None, 0], pa.timestamp("ms")), "expected a timestamp after 1970"),
+    ],
+)
+def test_a_row_that_cannot_be_sent_sends_none_of_its_table(
+    conf: dict[str, Any], name: str, column: Any, text: str
+) -> None:
+    columns = {"id": pa.array([1, 2]), "to": pa.array([0, 0]), "h": pa.array([None, None], HEADERS)}
+    columns["at"] = pa.array([None, None], pa.timestamp("ms"))
+    with ArrowProducer(conf, "empty", ROW, partition="to", headers="h", timestamp="at") as producer:
+        with pytest.raises(EncodeError, match=text) as caught:
+            producer.write(pa.table({**columns, name: column}))
+        assert caught.value.topic == "empty"
+        producer.flush()
+        assert (len(producer.client), producer.delivered) == (0, 0)
+
+
+# Rows there and back
+
+
+def test_frames_of_any_kind_are_written_and_the_key_is_a_field_if_the_schema_has_it(conf: dict[str, Any]) -> None:
+    rows = [{"id": 1, "note": "a"}, {"id": 2, "note": "b"}]
+    with ArrowProducer(conf, "rows", ROW, key="note") as producer:  # a field, and the key too
+        assert producer.write(pa.Table.from_pylist(rows)) == 2
+    with ArrowProducer(conf, "rows", ROW, key="who") as producer:  # the key alone, while a field has no column
+        assert producer.write(pa.RecordBatch.from_pylist([{"id": 3, "who": b"c"}])) == 1
+    with ArrowProducer(conf, "rows", ROW) as producer:
+        assert producer.write(pa.RecordBatchReader.from_batches(*_stream([{"id": 4, "note": "d"}]))) == 1
+    serializer = KafkaAvroSerializer({"schema.registry.url": conf["schema.registry.url"]}, ROW)
+    plain = {name: value for name, value in conf.items() if name != "schema.registry.url"}
+    with ArrowProducer({**plain, "value.serializer": serializer}, "rows", key="who") as producer:
+        assert producer.write(pa.table({"id": pa.array([], pa.int64()), "who": pa.nulls(0)})) == 0
+        assert producer.write(pa.table({"id": [5], "who": pa.nulls(1)})) == 1
+    assert serializer.stats()["messages"] == 1  # and it is not closed
+    with consuming(conf, "rows", keep=["key", "offset"]) as consumer:
+        batch = read(consumer, 5)
+    assert batch["id"].to_pylist() == [1, 2, 3, 4, 5]
+    assert batch["key"].to_pylist() == [b"a", b"b", b"c", None, None]
+    assert batch["offset"].to_pylist() == list(range(5))
+    assert batch["note"].to_pylist() == ["a", "b", None, "d", None]
+
+
+def _stream(rows: list[dict[str, Any]]) -> tuple[Any, list[Any]]:
+    batch = pa.RecordBatch.from_pylist(rows)
+    return batch.schema, [batch]
+
+
+def test_pandas_rows_may_have_an_index_without_a_name(conf: dict[str, Any]) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"id": [7, 8], "who": ["x", "y"]}, index=[5, 3])
+    with ArrowProducer(conf, "once", ROW, key="who") as producer:
+        assert producer.write(frame) == 2
+    with consuming(conf, "once", keep=["key"]) as consumer:
+        assert read(consumer, 2).to_pydict() == {"key": [b"x", b"y"], "id": [7, 8], "note": [None, None]}
+
+
+@pytest.mark.parametrize("encoding", ["SEPARATED", "INLINE"])
+def test_pairs_have_a_key_and_a_value(conf: dict[str, Any], encoding: str) -> None:
+    topic = f"pairs-{encoding}"
+    rows = [{"key": {"id": 1, "note": None}, "value": {"id": 10, "note": "x"}}, {"key": {"id": 2, "note": "k"}}]
+    table = pa.Table.from_pylist(rows[:1])
+    with MockBroker({topic: 1}) as broker:
+        here = {**conf, "bootstrap.servers": broker.bootstrap_servers}
+        with ArrowProducer(here, topic, KeyValueSchema(ROW, ROW, encoding), partition="to") as producer:
+            assert producer.write(table.append_column("to", pa.array([0]))) == 1
+        with consuming(here, topic, keep={"offset": "place"}) as consumer:
+            assert read(consumer, 1).to_pylist() == [{"place": 0, **rows[0]}]
+            assert read_nothing(consumer).schema.names == ["place", "key", "value"]
+
+
+def read_nothing(consumer: ArrowConsumer) -> Any:
+    batch = consumer.read_batch(5, 0.0)
+    assert batch.num_rows == 0
+    return batch
+
+
+def test_an_empty_batch_has_the_columns_as_soon_as_there_is_a_schema(conf: dict[str, Any]) -> None:
+    with consuming(conf, "bare", keep=["key"], error_column="why") as consumer:
+        assert read_nothing(consumer).schema.names == ["key", "why"]
+    with consuming(conf, "bare") as consumer:
+        assert read_nothing(consumer).schema.names == []
+    with ArrowProducer(conf, "bare", ROW) as producer:
+        producer.write(pa.table({"id": [1]}))
+    with consuming(conf, "bare", {**ROW, "fields": ROW["fields"][:1]}, error_column="why") as consumer:
+        assert read_nothing(consumer).schema.names == ["id", "why"]
+        assert read(consumer, 1).schema == read_nothing(consumer).schema
+
+
+def test_columns_of_one_name_are_refused_and_the_messages_come_again(conf: dict[str, Any]) -> None:
+    schema = {"type": "record", "name": "Clash", "fields": [{"name": "offset", "type": "long"}]}
+    with ArrowProducer(conf, "more", schema) as producer:
+        producer.write(pa.table({"offset": [40, 41]}))
+    with consuming(conf, "more", keep=["offset"]) as consumer:
+        for _ in range(2):
+            with pytest.raises(ConfigError, match="two columns would have the name 'offset'"):
+                consumer.read_batch(2, SECONDS)
+    twice: Any = {"keep": {"offset": "place"}, "error_column": "offset"}
+    with consuming(conf, "more", **twice) as consumer, pytest.raises(ConfigError, match="two columns"):
+        consumer.read_batch(2, SECONDS)
+    with consuming(conf, "more", keep={"offset": "place"}) as consumer:
+        assert read(consumer, 2).to_pydict() == {"place": [0, 1], "offset": [40, 41]}
+
+
+def test_a_batch_without_dead_letters_is_not_split(conf: dict[str, Any]) -> None:
+    batch = pa.RecordBatch.from_pylist([{"id": 1, "why": "text"}])
+    for name in ("why", "missing"):
+        with pytest.raises(ConfigError, match=f"expected '{name}' to be a column of dead letters"):
+            split_errors(batch, name)
+
+
+# What a Kafka does not do at will
+
+
+class Failing(KafkaAvroDeserializer):
+    """Fails once, in the middle of a batch."""
+
+    error: BaseException | None = None
+
+    def deserialize_batch(self, *arguments: Any, **named: Any) -> Any:
+        error, self.error = self.error, None
+        if error is not None:
+            raise error
+        return super().deserialize_batch(*arguments, **named)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError()])
+def test_messages_come_again_after_whatever_stops_a_batch(conf: dict[str, Any], error: BaseException) -> None:
+    with ArrowProducer(conf, "stopped", ROW) as producer:
+        producer.write(pa.table({"id": [1, 2, 3]}))
+    deserializer = Failing({"schema.registry.url": conf["schema.registry.url"]})
+    plain = {name: value for name, value in conf.items() if name != "schema.registry.url"}
+    with consuming({**plain, "value.deserializer": deserializer}, "stopped") as consumer:
+        deserializer.error = error
+        with pytest.raises(type(error)):
+            consumer.read_batch(3, SECONDS)
+        assert consumer.commit(asynchronous=False) == []
+        assert read(consumer, 3)["id"].to_pylist()[:3] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(("code", "raises"), [("_STATE", False), ("_FATAL", True)])
+def test_rows_of_partitions_that_were_revoked_meanwhile_are_returned(
+    conf: dict[str, Any], code: str, raises: bool
+) -> None:
+    with ArrowProducer(conf, "revoked", ROW) as producer:
+        producer.write(pa.table({"id": [1]}))
+
+    def refuse(**_: Any) -> None:
+        raise KafkaException(KafkaError(getattr(KafkaError, code)))
+
+    with consuming(conf, "revoked") as consumer:
+        consumer.store_offsets = refuse  # type: ignore[method-assign]
+        if raises:
+            with pytest.raises(KafkaException):
+                consumer.read_batch(1, SECONDS)
+        else:
+            assert read(consumer, 1)["id"].to_pylist() == [1]
+
+
+def test_errors_of_commits_are_raised_but_for_that_there_is_nothing_new(conf: dict[str, Any]) -> None:
+    with consuming(conf, "rows") as consumer:
+        assert consumer.commit() is None
+        assert consumer.commit(asynchronous=False) == []
+        with pytest.raises((KafkaException, ValueError)):
+            consumer.commit(offsets=[TopicPartition("rows", -5, 5)], asynchronous=False)
+
+
+def test_a_full_queue_is_waited_for(conf: dict[str, Any]) -> None:
+    with ArrowProducer({**conf, "queue.buffering.max.messages": 10}, "queue", ROW) as producer:
+        assert producer.write(pa.table({"id": range(5_000)})) == 5_000
+        assert producer.delivered < 5_000
+    assert producer.delivered == 5_000
+
+
+def test_after_an_error_what_is_not_sent_yet_is_dropped(conf: dict[str, Any]) -> None:
+    producer = ArrowProducer({**conf, "linger.ms": 60_000}, "dropped", ROW)
+    with suppress(ZeroDivisionError), producer:
+        producer.write(pa.table({"id": [1]}))
+        raise ZeroDivisionError
+    assert (len(producer.client), producer.delivered) == (0, 0)
+
+
+def test_a_message_that_the_client_does_not_take_is_named(conf: dict[str, Any]) -> None:
+    producer = ArrowProducer({**conf, "message.max.bytes": 1_000}, "large", ROW)
+    with pytest.raises(KafkaException) as caught:
+        producer.write(pa.table({"id": [1, 2], "note": ["", "x" * 2_000]}))
+    assert caught.value.__notes__ == ["of message 1 of this call"]
+    producer.close()
+    assert producer.delivered == 1
+
+
+# consume() with objects
+
+
+def deserializing(conf: dict[str, Any], **more: Any) -> DeserializingConsumer[Any, Any]:
+    plain = {name: value for name, value in conf.items() if name != "schema.registry.url"}
+    return DeserializingConsumer({**plain, "group.id": "g", **more})
+
+
+def failing_key(data: bytes | None, _: object) -> str:
+    if data == b"bad":
+        raise ValueError("not this one")
+    return f"key {data!r}"
+
+
+@NEEDS_SET_ERROR
+def test_consume_deserializes_keys_and_values_as_poll_does(conf: dict[str, Any]) -> None:
+    with ArrowProducer(conf, "objects", ROW, key="note") as producer:
+        producer.write(pa.table({"id": [1, 2, 3], "note": ["a", "bad", "c"]}))
+    value = KafkaAvroDeserializer({"schema.registry.url": conf["schema.registry.url"]})
+    consumer = deserializing(conf, **{"key.deserializer": failing_key, "value.deserializer": value})
+    consumer.assign([TopicPartition("objects", 0, 0)])
+    first, second, third = consumer.consume(3, SECONDS)
+    assert (first.key(), first.value(), first.error()) == ("key b'a'", {"id": 1, "note": "a"}, None)
+    assert (third.key(), third.value(), third.error()) == ("key b'c'", {"id": 3, "note": "c"}, None)
+    fault = second.error()
+    assert isinstance(fault, UnreadMessageError)
+    assert (fault.name(), fault.str()) == ("_KEY_DESERIALIZATION", "not this one")
+    assert isinstance(fault.exception, KeyDeserializationError)
+    assert isinstance(fault.exception.exception, ValueError)
+    assert isinstance(second.value(), bytes)
+    assert second.key() == b"bad"
+    # poll() is as it was, and goes on behind the batch.
+    consumer.assign([TopicPartition("objects", 0, 1)])
+    with pytest.raises(KeyDeserializationError):
+        consumer.poll(SECONDS)
+    polled = consumer.poll(SECONDS)
+    assert polled is not None
+    assert polled.value() == {"id": 3, "note": "c"}
+    assert consumer.consume(0, 0.0) == []
+    assert consumer.consume(5, 0.0) == []
+    consumer.close()
+
+
+@NEEDS_SET_ERROR
+def test_the_class_takes_types_as_confluents_does(conf: dict[str, Any]) -> None:
+    consumer = DeserializingConsumer[str, dict[str, Any]]({"bootstrap.servers": "x:1", "group.id": "g", "log_level": 2})
+    assert isinstance(consumer, Consumer)
+    consumer.close()
+
+
+def test_a_client_that_cannot_hold_errors_is_refused(conf: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(objects, "Message", object)
+    with pytest.raises(ConfigError, match="cannot put an error into a message"):
+        deserializing(conf)
