@@ -27,6 +27,7 @@ from .clients import (
 )
 from .consuming import (
     ASSIGNED,
+    POLL_SECONDS,
     OffsetsGoneError,
     RangeReader,
     StalledError,
@@ -46,6 +47,7 @@ __all__ = [
     "LATEST",
     "NO_COORDINATOR",
     "PATIENCE",
+    "POLL_SECONDS",
     "BrokerRefusedError",
     "BrokerUnavailableError",
     "ClientErrors",

@@ -10,6 +10,8 @@ The client's store of offsets has the offsets of returned rows only, and forgets
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Self, TypeAlias
 
@@ -17,7 +19,7 @@ import pyarrow as pa
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.error import ConsumeError
 
-from streamnative_serdes._kafka import ClientErrors, client
+from streamnative_serdes._kafka import POLL_SECONDS, ClientErrors, client
 from streamnative_serdes.arrow.dead_letters import DEAD_LETTER, dead_letters
 from streamnative_serdes.arrow.kafka_columns import ends_of, kafka_columns, kafka_schema, without_errors
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
@@ -66,6 +68,7 @@ class ArrowConsumer(Consumer):
         self._error_column, self._large_types = error_column, large_types
         self._topics: tuple[str, ...] = ()  # that are subscribed to
         self._ends: dict[tuple[str, int], int] = {}  # where the client has said that a partition ends
+        self._changed: set[tuple[str, int]] = set()  # partitions that were just assigned or revoked
         self._fault: ConsumeError | None = None
         self._owned: KafkaAvroDeserializer | None = None
         own = dict(conf)
@@ -105,16 +108,18 @@ class ArrowConsumer(Consumer):
 
         ``on_revoke`` is the last moment to :meth:`commit` the rows of partitions that are revoked.
         """
-        ends = self._ends  # not self, which would be a reference cycle
+        changed = self._changed  # not self, which would be a reference cycle
 
-        def assigned(consumer: Consumer, partitions: list[TopicPartition]) -> None:
-            for each in partitions:
-                ends.pop((each.topic, each.partition), None)
-            if on_assign is not None:
-                on_assign(consumer, partitions)
+        def noting(function: _Callback | None) -> _Callback:
+            def call(consumer: Consumer, partitions: list[TopicPartition]) -> None:
+                if function is not None:
+                    function(consumer, partitions)
+                changed.update((each.topic, each.partition) for each in partitions)
 
-        given = {"on_assign": assigned, "on_revoke": on_revoke, "on_lost": on_lost}
-        super().subscribe(topics, **{name: function for name, function in given.items() if function is not None})
+            return call
+
+        lost = noting(on_lost or on_revoke)
+        super().subscribe(topics, on_assign=noting(on_assign), on_revoke=noting(on_revoke), on_lost=lost)
         self._topics, self._errors.topic = tuple(topics), ", ".join(topics)[:200]
 
     def assign(self, partitions: list[TopicPartition]) -> None:
@@ -130,8 +135,8 @@ class ArrowConsumer(Consumer):
     def read_batch(self, num_messages: int, timeout: float = -1) -> pa.RecordBatch:
         """Return up to ``num_messages`` messages of the one topic, a row each, that come within ``timeout`` seconds.
 
-        It returns earlier, and perhaps without a row, where a partition ends: see :attr:`at_end`. An empty batch has
-        the same columns; if the topic has no schema yet, it has no decoded columns. A
+        It returns at once when all partitions have been read to their end (see :attr:`at_end`). An empty batch has the
+        same columns; if the topic has no schema yet, it has no decoded columns. A
         tombstone is null in all decoded columns, and its ``value``, if kept, is null. If this raises an error for a
         message or its schema, the consumer goes back to where it was: the next call reads the same messages again.
 
@@ -201,9 +206,9 @@ class ArrowConsumer(Consumer):
         self, most: int, timeout: float, by_topic: Callable[[list[Any]], Mapping[str, list[Any]]]
     ) -> dict[str, pa.RecordBatch]:
         self._raise_fault()
-        messages, reports = without_errors(super().consume(most, timeout))
-        self._heed(reports)
+        messages, _ = without_errors(())
         try:
+            self._take(most, timeout, messages)
             parts = by_topic(messages)
             batches = {topic: self._batch(topic, part) for topic, part in parts.items()}
         except BaseException:
@@ -214,6 +219,20 @@ class ArrowConsumer(Consumer):
         if not messages:
             self._raise_fault()
         return batches
+
+    def _take(self, most: int, timeout: float, found: list[Any]) -> None:
+        """Add messages to ``found``, until there are enough, time is up, or the client says that all partitions end."""
+        until = math.inf if timeout < 0 else time.monotonic() + timeout
+        while True:
+            left = until - time.monotonic()
+            taken, reports = without_errors(super().consume(most - len(found), max(min(left, POLL_SECONDS), 0.0)))
+            if self._changed:
+                found[:] = [each for each in found if (each.topic(), each.partition()) not in self._changed]
+                self._ends = {place: end for place, end in self._ends.items() if place not in self._changed}
+                self._changed.clear()
+            found += taken
+            if (self._heed(reports) and self.at_end) or len(found) >= most or left <= 0 or self._fault:
+                return
 
     def _batch(self, topic: str, messages: list[Any]) -> pa.RecordBatch:
         decoded = self._decoded(topic, messages)
@@ -257,13 +276,16 @@ class ArrowConsumer(Consumer):
             self.seek(TopicPartition(*place, first[place]))
             self._ends.pop(place, None)
 
-    def _heed(self, reports: Iterable[Any]) -> None:
-        """Heed what the client reports in place of messages; an error waits until the rows before it are taken."""
+    def _heed(self, reports: Iterable[Any]) -> bool:
+        """Whether a partition ends, as the client reports in place of a message; an error waits for the rows before."""
+        ended = False
         for report in reports:
             if report.error().name() == "_PARTITION_EOF":
                 self._ends[report.topic(), report.partition()] = report.offset()
+                ended = True
             elif self._fault is None:
                 self._fault = ConsumeError(report.error(), kafka_message=report)
+        return ended
 
     def _raise_fault(self) -> None:
         fault, self._fault = self._fault, None
