@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Self, TypeAlias
 
 import pyarrow as pa
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition, libversion
 from confluent_kafka.error import ConsumeError
 
 from streamnative_serdes._kafka import POLL_SECONDS, ClientErrors, client
@@ -29,7 +29,10 @@ from streamnative_serdes.integrations.builders import KafkaAvroDeserializerBuild
 _Callback: TypeAlias = Callable[[Consumer, list[TopicPartition]], None]
 
 _STORE: Final = "enable.auto.offset.store"
-_DEFAULTS: Final[Mapping[str, Any]] = {"enable.auto.commit": False, "enable.partition.eof": True}
+# librdkafka waits this long when its queue is full; with its default, a second, the queue runs dry meanwhile. Versions
+# before 2.2 do not know the option.
+_BACKOFF: Final = {"fetch.queue.backoff.ms": 10} if libversion()[1] >= 0x02020000 else {}
+_DEFAULTS: Final[Mapping[str, Any]] = {"enable.auto.commit": False, "enable.partition.eof": True, **_BACKOFF}
 _ERRORS: Final = " errors"  # the column of reasons, which becomes that of dead letters
 _AROUND: Final = ("key", "value", "partition", "offset")  # of a dead letter
 

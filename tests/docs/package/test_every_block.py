@@ -364,6 +364,26 @@ def test_the_page_on_columns(pages: Pages, capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().out.startswith(expected.removesuffix(" ..."))
 
 
+@blocks("consuming.md")
+def test_the_page_on_frames_from_kafka(
+    pages: Pages, registry: LocalRegistry, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (page,) = pages
+    names: dict[str, Any] = {}
+    with MockBroker({"sales": 1, "sales-dead-letters": 1}) as broker:
+        addresses = {"registry": registry.url, "kafka": broker.bootstrap_servers}
+        code = [page.run(names, **addresses) for _ in range(3)]
+        names.pop("damaged")  # before the broker ends, of which it would complain
+    expected = re.findall(r"print\(.*\)  # (.*)", "".join(code[:2]))
+    first, second, *objects, fault = capsys.readouterr().out.splitlines()
+    assert [first, second] == expected
+    assert objects == [
+        str({"id": n, "city": city, "cents": cents})
+        for n, city, cents in ((1, "Rome", 950), (2, "Oslo", None), (3, "Rome", 120))
+    ]
+    assert fault == "0 3 _VALUE_DESERIALIZATION"
+
+
 @blocks("converters.md", "converters-storage.md")
 def test_the_page_on_entries(
     pages: Pages, registry: LocalRegistry, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -36,6 +38,28 @@ def test_any_topic_reads_each_type() -> None:
         "JSON: {'customer': 'Ada', 'number': 1} (latest)",
         "KEY_VALUE: KeyValue(key='Ada', value={'customer': 'Ada', 'number': 2}) (latest)",
         "KEY_VALUE: KeyValue(key='Ada', value=None) (latest)",
+    ]
+
+
+def test_kafka_to_polars_has_each_row_and_the_dead_letter() -> None:
+    pytest.importorskip("polars")
+    script = ROOT / "examples" / "kafka_to_polars.py"
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "[('bus', 250, 1000.0), ('ferry', 250, 625.0), ('tram', 500, 375.0)]",
+        "[(b'bus', b'\\xff', 'trips')]",
+    ]
+
+
+def test_kafka_to_duckdb_has_each_row_once() -> None:
+    pytest.importorskip("duckdb")
+    script = ROOT / "examples" / "kafka_to_duckdb.py"
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "[300, 300] rows came",
+        "[('sensor 0', 100, 14.85), ('sensor 1', 100, 14.95), ('sensor 2', 100, 15.05)]",
     ]
 
 
