@@ -27,6 +27,7 @@ from streamnative_serdes.arrow.kafka_columns import (  # noqa: E402
     KAFKA_COLUMNS,
     Deliveries,
     bytes_of,
+    ends_of,
     kafka_columns,
     kafka_schema,
     produce_all,
@@ -165,7 +166,19 @@ def test_an_error_of_the_client_is_refused_wherever_it_stands(registry: LocalReg
         good, bad = without_errors(messages)
         assert [len(good), bad[0].offset()] == [5, 99]
         assert kafka_columns(good).num_rows == 5
+        assert deserializer(registry).deserialize_batch("t", good).num_rows == 5
+        good.append(bad[0])  # a slice is a list like any other
+        with pytest.raises(DecodeError, match="error in place of a message"):
+            deserializer(registry).deserialize_batch("t", good[:])
     assert without_errors([]) == ([], [])
+
+
+def test_the_offset_after_the_last_message_of_each_partition_is_found() -> None:
+    places = [(0, 7), (0, 8), (300, 1), (300, 2), (0, 12), (2, 5), (300, 4), (300, 9)]
+    messages = [Message(partition=int(str(partition)), offset=offset) for partition, offset in places]
+    assert ends_of(messages) == {0: 13, 300: 10, 2: 6}
+    assert ends_of(messages[:1]) == {0: 8}
+    assert ends_of([]) == {}
 
 
 def test_objects_without_the_clients_methods_are_no_messages() -> None:

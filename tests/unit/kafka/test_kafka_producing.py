@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from streamnative_serdes._kafka import BrokerUnavailableError, RefusedMessageError, Sender, kafka_errors, producing
+from streamnative_serdes._kafka import (
+    BrokerUnavailableError,
+    RefusedMessageError,
+    Sender,
+    delivery_seconds,
+    kafka_errors,
+    producing,
+)
 from streamnative_serdes._kafka.transactions import until_done
 
 CONF = {"bootstrap.servers": "x:1"}
@@ -24,12 +31,15 @@ class Client:
 
     def __init__(self, *reports: KafkaError | None) -> None:
         self.reports, self.queue = list(reports), list[Any]()
-        self.purged = False
+        self.purged, self.given = False, list[dict[str, Any]]()
 
     def __len__(self) -> int:
         return len(self.queue)
 
-    def produce(self, topic: str, value: bytes, on_delivery: Any) -> None:
+    def produce(self, topic: str, value: bytes, *_: Any, on_delivery: Any, **more: Any) -> None:
+        if value == b"too large":
+            raise KafkaException(REFUSED)
+        self.given.append(more)
         if len(self.queue) == 2:
             raise BufferError
         message = SimpleNamespace(topic=lambda: topic, partition=lambda: 0, value=lambda: value)
@@ -90,6 +100,51 @@ def test_a_refusal_is_an_error_once_of_the_next_message_or_of_the_flush(monkeypa
         sender.flush()
     assert caught.value.refused.value() == b"5"
     assert sender.counts == {("t", 0): 2}
+
+
+def messages(*values: bytes, headers: Any = None) -> list[tuple[Any, Any, int, int, Any]]:
+    return [(value, None, -1, 0, headers) for value in values]
+
+
+def test_many_messages_are_sent_and_those_that_were_refused_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Client(REFUSED, None, REFUSED, None)
+    sender = sender_of(client, monkeypatch)
+    assert sender.send_all("t", []) == 0
+    assert sender.send_all("t", messages(b"1", b"2", b"3", b"4", headers=[("h", b"")])) == 4
+    assert {"timestamp": 0, "headers": [("h", b"")]} in client.given
+    with pytest.raises(RefusedMessageError, match="the broker refused 2 messages, the first: ") as caught:
+        sender.flush()
+    assert (caught.value.count, caught.value.refused.value()) == (2, b"1")
+    assert sender.counts.total() == 2
+    sender.flush()  # it was said once
+
+
+def test_earlier_refusals_are_raised_before_many_messages_and_between_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    sender = sender_of(Client(*[REFUSED] * 5_000), monkeypatch)
+    sender.send_all("t", messages(b"1", b"2", b"3"))
+    with pytest.raises(RefusedMessageError):
+        sender.send_all("t", messages(b"4"))
+    with pytest.raises(RefusedMessageError) as caught:
+        sender.send_all("t", messages(*[b"5"] * 5_000))
+    assert caught.value.count <= 1_000
+
+
+def test_a_message_that_the_client_does_not_take_has_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Client()
+    sender = sender_of(client, monkeypatch)
+    with pytest.raises(KafkaException) as caught:
+        sender.send_all("t", messages(b"1", b"too large", b"3"))
+    assert caught.value.__notes__ == ["of message 1 of this call"]
+    assert client.given == [{"timestamp": 0}]  # without headers, and nothing after it
+
+
+@pytest.mark.parametrize(
+    ("conf", "seconds"),
+    [({}, 300.0), ({"delivery.timeout.ms": 500}, 0.5), ({"message.timeout.ms": "1500"}, 1.5)],
+)
+def test_the_client_gives_a_message_up_after_its_own_time(conf: dict[str, Any], seconds: float) -> None:
+    assert delivery_seconds(conf) == seconds
+    assert delivery_seconds({"message.timeout.ms": 0}) > 1e5  # never
 
 
 def test_what_is_discarded_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
