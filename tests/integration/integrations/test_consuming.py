@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -215,6 +216,30 @@ def test_a_rebalance_leaves_revoked_partitions_uncommitted(
         assert [place.committed(conf)[partition] for partition in sorted(theirs)] == [-1001, -1001]
         second.commit(asynchronous=False)
         assert [place.committed(conf)[partition] for partition in sorted(theirs)] == [5, 5]
+    finally:
+        first.close()
+        second.close()
+
+
+def test_messages_of_a_partition_that_is_revoked_in_the_same_call_are_left_to_its_new_consumer(place: Place) -> None:
+    for partition in (0, 1):
+        place.write(range(10 * partition, 10 * partition + 5), partition)
+    conf = {**place.group, "enable.partition.eof": False}
+    first, second = place.consumer(conf, keep=["partition"]), ArrowConsumer(conf)
+    both = [TopicPartition(place.topic, 0), TopicPartition(place.topic, 1)]
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            reading = pool.submit(first.read_batch, 11, SECONDS)  # one more than there are
+            until = time.monotonic() + SECONDS
+            while sum(max(each.offset, 0) for each in first.position(both)) < 10 and time.monotonic() < until:
+                time.sleep(0.1)
+            second.subscribe([place.topic])
+            theirs = rows_of(second, 5)
+            (mine,) = {0, 1} - {row["id"] // 10 for row in theirs}
+            place.write(range(100, 106), mine)
+            batch = reading.result(SECONDS)
+        assert set(batch["partition"].to_pylist()) == {mine}
+        assert ids(batch.to_pylist()) == [*range(10 * mine, 10 * mine + 5), *range(100, 106)]
     finally:
         first.close()
         second.close()

@@ -12,7 +12,7 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("confluent_kafka")
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition  # noqa: E402
-from confluent_kafka.error import KeyDeserializationError  # noqa: E402
+from confluent_kafka.error import ConsumeError, KeyDeserializationError  # noqa: E402
 
 from streamnative_serdes import (  # noqa: E402 - requires pyarrow
     ConfigError,
@@ -35,7 +35,21 @@ from streamnative_serdes.integrations.consuming import (  # noqa: E402
 )
 from streamnative_serdes.testing import LocalRegistry, MockBroker  # noqa: E402
 
-TOPICS = ("rows", "more", "bare", "empty", "once", "stopped", "revoked", "queue", "dropped", "large", "objects")
+TOPICS = (
+    "rows",
+    "more",
+    "bare",
+    "empty",
+    "once",
+    "stopped",
+    "revoked",
+    "queue",
+    "dropped",
+    "large",
+    "objects",
+    "ends",
+    "end",
+)
 ROW: dict[str, Any] = {
     "type": "record",
     "name": "Row",
@@ -247,6 +261,54 @@ def test_a_batch_without_dead_letters_is_not_split(conf: dict[str, Any]) -> None
             split_errors(batch, name)
 
 
+def test_the_end_is_known_until_more_comes_or_a_batch_fails(conf: dict[str, Any]) -> None:
+    def write(number: int) -> None:
+        with ArrowProducer(conf, "end", ROW) as producer:
+            producer.write(pa.table({"id": [number]}))
+
+    def until_end(consumer: ArrowConsumer) -> list[int]:
+        found: list[int] = []
+        while not consumer.at_end:
+            found += consumer.read_batch(5, SECONDS)["id"].to_pylist()
+        return found
+
+    write(1)
+    deserializer = Failing({"schema.registry.url": conf["schema.registry.url"]})
+    plain = {name: value for name, value in conf.items() if name != "schema.registry.url"}
+    with consuming({**plain, "value.deserializer": deserializer}, "end") as consumer:
+        assert until_end(consumer) == [1]
+        write(2)
+        assert read(consumer, 1)["id"].to_pylist() == [2]
+        assert not consumer.at_end
+        assert until_end(consumer) == []
+        write(3)
+        deserializer.error = ZeroDivisionError()
+        with pytest.raises(ZeroDivisionError):
+            consumer.read_batch(5, SECONDS)
+        assert not consumer.at_end
+        assert until_end(consumer) == [3]
+
+
+def test_an_error_of_the_client_is_raised_once_after_the_rows(conf: dict[str, Any]) -> None:
+    with consuming({**conf, "auto.offset.reset": "error"}, "rows") as consumer:
+        consumer.assign([TopicPartition("rows", 0, 0), TopicPartition("end", 0, 999)])
+        faults, rows = 0, 0
+        while not (faults and rows >= 5):
+            try:
+                rows += consumer.read_batches(5, 0.5).get("rows", pa.record_batch([])).num_rows
+            except ConsumeError as error:
+                assert error.name == "_AUTO_OFFSET_RESET"
+                faults += 1
+        assert (faults, rows) == (1, 5)
+        assert consumer.read_batches(1, 0.0) == {}
+
+
+def test_an_empty_batch_needs_no_headers(conf: dict[str, Any]) -> None:
+    framings = {"framings": "snip42,confluent-header", "confluent.schema.registry.url": conf["schema.registry.url"]}
+    with consuming({**conf, **framings}, "empty") as consumer:
+        read_nothing(consumer)
+
+
 # What a Kafka does not do at will
 
 
@@ -368,6 +430,19 @@ def test_consume_deserializes_keys_and_values_as_poll_does(conf: dict[str, Any])
     assert consumer.consume(0, 0.0) == []
     assert consumer.consume(5, 0.0) == []
     consumer.close()
+
+
+@NEEDS_SET_ERROR
+def test_what_the_client_reports_is_returned_as_a_plain_consumer_returns_it(conf: dict[str, Any]) -> None:
+    with ArrowProducer(conf, "ends", ROW) as producer:
+        producer.write(pa.table({"id": [1]}))
+    consumer = deserializing(conf, **{"enable.partition.eof": True})
+    consumer.assign([TopicPartition("ends", 0, 0)])
+    message, end = consumer.consume(2, SECONDS)
+    consumer.close()
+    assert isinstance(message.value(), bytes)  # there is no deserializer
+    fault: Any = end.error()
+    assert (type(fault), fault.name()) == (KafkaError, "_PARTITION_EOF")
 
 
 @NEEDS_SET_ERROR
