@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import threading
 import time
 import uuid
 from collections.abc import Iterator
@@ -224,15 +226,19 @@ def test_a_rebalance_leaves_revoked_partitions_uncommitted(
 def test_messages_of_a_partition_that_is_revoked_in_the_same_call_are_left_to_its_new_consumer(place: Place) -> None:
     for partition in (0, 1):
         place.write(range(10 * partition, 10 * partition + 5), partition)
-    conf = {**place.group, "enable.partition.eof": False}
-    first, second = place.consumer(conf, keep=["partition"]), ArrowConsumer(conf)
-    both = [TopicPartition(place.topic, 0), TopicPartition(place.topic, 1)]
+    conf, taken = {**place.group, "enable.partition.eof": False}, threading.Event()
+
+    def look(stats: str) -> None:
+        places = json.loads(stats)["topics"].get(place.topic, {"partitions": {}})["partitions"]
+        if [places[number]["app_offset"] for number in ("0", "1") if number in places] == [5, 5]:
+            taken.set()
+
+    told = {"statistics.interval.ms": 100, "stats_cb": look}  # called inside read_batch
+    first, second = place.consumer({**conf, **told}, keep=["partition"]), ArrowConsumer(conf)
     try:
         with ThreadPoolExecutor(1) as pool:
             reading = pool.submit(first.read_batch, 11, SECONDS)  # one more than there are
-            until = time.monotonic() + SECONDS
-            while sum(max(each.offset, 0) for each in first.position(both)) < 10 and time.monotonic() < until:
-                time.sleep(0.1)
+            assert taken.wait(SECONDS)
             second.subscribe([place.topic])
             theirs = rows_of(second, 5)
             (mine,) = {0, 1} - {row["id"] // 10 for row in theirs}
