@@ -191,6 +191,9 @@ bench-spark: $(BUILT) ## compare DataFrames to and from messages with what Spark
 bench-migration: $(BUILT) ## compare `migrate topic` with a loop that consumes and produces; BENCH_ARGS for options
 	$(BIN)/python benchmarks/migration.py $(BENCH_ARGS)
 
+bench-consuming: $(BUILT) ## compare Kafka to polars frames with other ways, on a real Kafka; BENCH_ARGS for options
+	$(BIN)/python benchmarks/consuming.py $(BENCH_ARGS)
+
 bench-scale: $(BUILT) ## compare 10,000 topics of 20 versions with one topic; BENCH_ARGS for options
 	$(BIN)/python benchmarks/scale.py $(BENCH_ARGS)
 

@@ -155,7 +155,7 @@ class ArrowProducer:
         return self._serializer.serialize_batch(self.topic, self._values(rows))
 
     def _values(self, rows: Any) -> Any:
-        """The columns of values: all but those of other parts of messages that are no fields."""
+        """The columns of values: without those of other parts of messages, unless the schema has them as fields."""
         if not self._parts:
             return rows
         for name in self._parts.values():

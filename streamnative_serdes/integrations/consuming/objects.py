@@ -41,7 +41,7 @@ class UnreadMessageError(KafkaError):
 
 
 class _Given(Consumer):
-    """What DeserializingConsumer polls: the message that ``consume()`` deserializes, or the next one."""
+    """The base that DeserializingConsumer polls: gives it the message that ``consume()`` deserializes, or the next."""
 
     def poll(self, timeout: float = -1) -> Any:
         message = _next.__dict__.pop("message", None)

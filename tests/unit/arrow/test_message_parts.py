@@ -47,7 +47,7 @@ def test_a_moment_from_the_first_millisecond_on_or_none() -> None:
     assert caught.value.row == 2
 
 
-def test_each_header_has_a_name_and_a_null_in_the_list_is_none() -> None:
+def test_each_header_has_a_name_and_a_null_in_the_list_is_left_out() -> None:
     rows = pa.array([None, [], [None, {"key": "a", "value": None}]], HEADERS)
     assert list(headers_of(rows)) == list(named_headers_of(rows)) == [None, [], [("a", None)]]
     with pytest.raises(EncodeError, match="expected a header's key of type string, got null") as caught:
