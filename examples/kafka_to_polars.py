@@ -45,8 +45,8 @@ def main(arguments: list[str]) -> None:
             producer.client.produce(TOPIC, b"\xff", "bus")  # what another program sends by mistake
 
         good, dead = [], []
-        options = {"keep": ["partition", "offset"], "error_column": "error"}
-        with ArrowConsumer({**conf, "group.id": "polars", "auto.offset.reset": "earliest"}, **options) as consumer:
+        group = {**conf, "group.id": "polars", "auto.offset.reset": "earliest"}
+        with ArrowConsumer(group, keep=["partition", "offset"], error_column="error") as consumer:
             consumer.subscribe([TOPIC])
             while not consumer.at_end:
                 rows, letters = split_errors(consumer.read_batch(400, timeout=10), "error")
