@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import repeat
 from typing import Any, Final, Self
 
@@ -26,6 +26,13 @@ from streamnative_serdes.integrations.builders import KafkaAvroSerializerBuilder
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
 _MORE_SECONDS: Final = 5.0  # than the client needs to give a message up
+# The types that the column of each part of a message may have.
+_KINDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "key": ("string", "binary", "null"),
+    "headers": ("list",),
+    "partition": ("int",),
+    "timestamp": ("timestamp",),
+}
 _REFUSED: Final = ("on_delivery", "dr_cb", "key.serializer", "key.serializer.builder", "transactional.id")
 
 
@@ -107,7 +114,7 @@ class ArrowProducer:
 
         Raises:
             EncodeError: a row does not fit the schema; ``row`` is its number. No row of ``data`` is sent.
-            ConfigError: there is no such column.
+            ConfigError: there is no such column, or the topic's schema encodes the keys.
             RefusedMessageError: earlier messages were not delivered.
             BrokerUnavailableError: the queue is full, and nothing is reported any more.
             KafkaException: the client does not take a message, which is too large for it, say.
@@ -166,22 +173,32 @@ class ArrowProducer:
         return rows.drop_columns([name for name in set(self._parts.values()) if name not in fields])
 
     def _messages(self, rows: Any, encoded: Any) -> Iterable[tuple[Any, Any, int, int, Any]]:
-        keys: Iterable[bytes | None] = repeat(None, len(encoded))
-        if isinstance(encoded, pa.RecordBatch):  # of a topic of type KEY_VALUE
+        keys, pairs = None, isinstance(encoded, pa.RecordBatch)
+        if pairs and "key" in self._parts:
+            raise ConfigError("key: the schema of a KEY_VALUE topic encodes the column key", topic=self.topic)
+        if pairs:
             keys, encoded = bytes_of(encoded.column(0)), encoded.column(1)
-        elif "key" in self._parts:
-            keys = bytes_of(self._part(rows, "key"))
-        count, has = len(encoded), self._parts
+        count = len(encoded)
         try:
-            partitions = (
-                partitions_of(self._part(rows, "partition")) if "partition" in has else repeat(ANY_PARTITION, count)
+            return zip(
+                bytes_of(encoded),
+                keys or self._part(rows, "key", bytes_of) or repeat(None, count),
+                self._part(rows, "partition", partitions_of) or repeat(ANY_PARTITION, count),
+                self._part(rows, "timestamp", moments_of) or repeat(NOW, count),
+                self._part(rows, "headers", named_headers_of) or repeat(None, count),
+                strict=True,
             )
-            moments = moments_of(self._part(rows, "timestamp")) if "timestamp" in has else repeat(NOW, count)
-            headers = list(named_headers_of(self._part(rows, "headers"))) if "headers" in has else repeat(None, count)
         except EncodeError as error:
             raise error.at(topic=self.topic) from None
-        return zip(bytes_of(encoded), keys, partitions, moments, headers, strict=True)
 
-    def _part(self, rows: Any, part: str) -> pa.Array:
-        column = rows.column(self._parts[part])
-        return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    def _part(self, rows: Any, part: str, read: Callable[[pa.Array], Iterable[Any]]) -> list[Any] | None:
+        """A part of each message; None if no column has it, or there is no row."""
+        if part not in self._parts:
+            return None
+        name = self._parts[part]
+        column = rows.column(name)
+        kind = str(column.type).removeprefix("large_")  # such as large_string, string_view, int32, list<...>
+        if not kind.startswith(_KINDS[part]):
+            found = f"{part}: expected a column of type {_KINDS[part][0]}, got {name!r:.80} of type {column.type}"
+            raise ConfigError(found[:500], topic=self.topic, hint="cast it")
+        return list(read(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column))

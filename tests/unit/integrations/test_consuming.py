@@ -143,6 +143,21 @@ def test_a_column_that_is_missing_is_an_error_before_anything_is_sent(conf: dict
             producer.write([{"id": 1}])
 
 
+@pytest.mark.parametrize(
+    ("part", "column", "text"),
+    [
+        ("key", pa.array([1]), "key: expected a column of type string, got 'x' of type int64"),
+        ("partition", pa.array(["0"]), "partition: expected a column of type int, got 'x' of type string"),
+        ("timestamp", pa.array([5]), "timestamp: expected a column of type timestamp"),
+        ("headers", pa.array(["h"]), "headers: expected a column of type list"),
+    ],
+)
+def test_a_column_of_another_type_is_refused(conf: dict[str, Any], part: str, column: Any, text: str) -> None:
+    names: Any = {part: "x"}
+    with ArrowProducer(conf, "empty", ROW, **names) as producer, pytest.raises(ConfigError, match=text):
+        producer.write(pa.table({"id": [1], "x": column}))
+
+
 HEADERS = pa.list_(pa.struct({"key": pa.string(), "value": pa.binary()}))
 
 
@@ -216,6 +231,10 @@ def test_pairs_have_a_key_and_a_value(conf: dict[str, Any], encoding: str) -> No
         here = {**conf, "bootstrap.servers": broker.bootstrap_servers}
         with ArrowProducer(here, topic, KeyValueSchema(ROW, ROW, encoding), partition="to") as producer:
             assert producer.write(table.append_column("to", pa.array([0]))) == 1
+        with ArrowProducer(here, topic, key="who") as producer:  # the topic has the schema
+            with pytest.raises(ConfigError, match="the schema of a KEY_VALUE topic encodes the column key"):
+                producer.write(table.append_column("who", pa.array(["x"])))
+            assert producer.delivered == 0
         with consuming(here, topic, keep={"offset": "place"}) as consumer:
             assert read(consumer, 1).to_pylist() == [{"place": 0, **rows[0]}]
             assert read_nothing(consumer).schema.names == ["place", "key", "value"]
