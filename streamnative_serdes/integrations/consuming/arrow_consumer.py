@@ -179,7 +179,7 @@ class ArrowConsumer(Consumer):
         except KafkaException as error:
             if error.args[0].name() != "_NO_OFFSET":
                 raise
-            return None if named.get("asynchronous", True) else []
+            return []
         return None if found is None else [each for each in found if each.offset >= 0 or each.error is not None]
 
     def close(self) -> None:

@@ -380,6 +380,10 @@ def test_errors_of_commits_are_raised_but_for_that_there_is_nothing_new(conf: di
     with consuming(conf, "rows") as consumer:
         assert consumer.commit() is None
         assert consumer.commit(asynchronous=False) == []
+        consumer.assign([TopicPartition("rows", 0, 0), TopicPartition("empty", 0, 0)])
+        assert consumer.read_batches(2, SECONDS)["rows"].num_rows == 2
+        (found,) = consumer.commit(asynchronous=False) or ()
+        assert (found.topic, found.offset) == ("rows", 2)
         with pytest.raises((KafkaException, ValueError)):
             consumer.commit(offsets=[TopicPartition("rows", -5, 5)], asynchronous=False)
 
