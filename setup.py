@@ -72,7 +72,10 @@ if TRACE:
     # From Python 3.13 on Cython would use sys.monitoring, which coverage cannot yet read for .pyx files.
     macros = [("CYTHON_TRACE_NOGIL", "1"), ("CYTHON_USE_SYS_MONITORING", "0")]
 
-variant = "-".join(name for name, on in [("debug", DEBUG), ("asan", ASAN), ("tsan", TSAN), ("trace", TRACE)] if on) or "release"
+variant = (
+    "-".join(name for name, on in [("debug", DEBUG), ("asan", ASAN), ("tsan", TSAN), ("trace", TRACE)] if on)
+    or "release"
+)
 settings_file = remember(compile_args, FLAGS_OF, link_args, macros, directives)
 extensions = [
     Extension(
