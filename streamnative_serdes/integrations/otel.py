@@ -225,8 +225,10 @@ def _receiving(consumer: Any, name: str, instruments: _Instruments) -> Callable[
             _received([] if failed is None else [failed], _kind_of(error), began, start, instruments)
             raise
         messages = [] if found is None else found if isinstance(found, list) else [found]
+        failures = [message.error() for message in messages if message.error() is not None]
         if messages:
-            _received(messages, None, began, start, instruments)
+            failure = _kind_of(getattr(failures[0], "exception", failures[0])) if failures else None
+            _received(messages, failure, began, start, instruments)
         return found
 
     return traced
@@ -252,7 +254,7 @@ def _received(
     attributes = _end(span, attributes, failure)
     instruments.meters.duration.record(time.perf_counter() - began, attributes)
     if messages:
-        instruments.meters.consumed.add(len(messages), attributes)
+        instruments.meters.consumed.add(len(messages), attributes)  # also those that cannot be deserialized
 
 
 def context_of(message: Any) -> Context:

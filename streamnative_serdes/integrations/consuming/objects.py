@@ -93,7 +93,7 @@ class DeserializingConsumer(_Deserializing[K, V]):
             if message.error() is None:
                 _next.message = message
                 try:
-                    self.poll()
+                    super().poll()  # not self.poll(), which may be instrumented
                 except ConsumeError as error:
                     message.set_error(UnreadMessageError.of(error))
         return messages

@@ -22,7 +22,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from streamnative_serdes import KafkaAutoConsumeDeserializer, KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.errors import ConfigError, DecodeError
-from streamnative_serdes.integrations import otel
+from streamnative_serdes.integrations import consuming, otel
 from streamnative_serdes.testing import MockBroker
 
 SCHEMA = {"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]}
@@ -270,6 +270,30 @@ def test_an_error_of_processing_is_recorded_and_raised(
     assert (span.name, span.attributes["error.type"]) == ("process t", "ZeroDivisionError")
     assert [event.name for event in span.events] == ["exception"]
     assert trace.get_current_span() is trace.INVALID_SPAN
+
+
+def test_a_batch_of_messages_is_one_span_with_links_to_their_traces(
+    conf: dict[str, Any], broker: MockBroker, telemetry: Telemetry
+) -> None:
+    producer, places = telemetry.instrument(producer_of(conf, broker)), list[int]()
+    for number in range(3):
+        producer.produce("t", value={"id": number}, on_delivery=lambda _, message: places.append(message.offset()))
+    assert producer.flush(60) == 0
+    sent = {span.context.span_id for span in telemetry.spans()}
+    kafka = {"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", "log_level": 0}
+    consumer = telemetry.instrument(
+        consuming.DeserializingConsumer({**kafka, "value.deserializer": KafkaAvroDeserializer(conf)})
+    )
+    consumer.assign([TopicPartition("t", 0, places[0])])
+    found: list[Any] = []
+    while len(found) < 3:
+        found += consumer.consume(3, 1)
+    consumer.close()
+    polls = [span for span in telemetry.spans() if span.name == "poll t"]
+    assert {link.context.span_id for poll in polls for link in poll.links} == sent
+    assert sum(poll.attributes.get("messaging.batch.message_count", 1) for poll in polls) == 3
+    ((_, count),) = telemetry.points("messaging.client.consumed.messages")
+    assert (count, [message.value() for message in found]) == (3, [{"id": number} for number in range(3)])
 
 
 # Instrumenting
