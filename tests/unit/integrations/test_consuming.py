@@ -49,6 +49,8 @@ TOPICS = (
     "objects",
     "ends",
     "end",
+    "commits",
+    "faults",
 )
 ROW: dict[str, Any] = {
     "type": "record",
@@ -309,12 +311,14 @@ def test_the_end_is_known_until_more_comes_or_a_batch_fails(conf: dict[str, Any]
 
 
 def test_an_error_of_the_client_is_raised_once_after_the_rows(conf: dict[str, Any]) -> None:
-    with consuming({**conf, "auto.offset.reset": "error"}, "rows") as consumer:
-        consumer.assign([TopicPartition("rows", 0, 0), TopicPartition("end", 0, 999)])
+    with ArrowProducer(conf, "faults", ROW) as producer:
+        producer.write(pa.table({"id": range(5)}))
+    with consuming({**conf, "auto.offset.reset": "error"}, "faults") as consumer:
+        consumer.assign([TopicPartition("faults", 0, 0), TopicPartition("empty", 0, 999)])
         faults, rows = 0, 0
         while not (faults and rows >= 5):
             try:
-                rows += consumer.read_batches(5, 0.5).get("rows", pa.record_batch([])).num_rows
+                rows += consumer.read_batches(5, 0.5).get("faults", pa.record_batch([])).num_rows
             except ConsumeError as error:
                 assert error.name == "_AUTO_OFFSET_RESET"
                 faults += 1
@@ -377,15 +381,17 @@ def test_rows_of_partitions_that_were_revoked_meanwhile_are_returned(
 
 
 def test_errors_of_commits_are_raised_but_for_that_there_is_nothing_new(conf: dict[str, Any]) -> None:
-    with consuming(conf, "rows") as consumer:
+    with ArrowProducer(conf, "commits", ROW) as producer:
+        producer.write(pa.table({"id": [1, 2]}))
+    with consuming(conf, "commits") as consumer:
         assert consumer.commit() is None
         assert consumer.commit(asynchronous=False) == []
-        consumer.assign([TopicPartition("rows", 0, 0), TopicPartition("empty", 0, 0)])
-        assert consumer.read_batches(2, SECONDS)["rows"].num_rows == 2
+        consumer.assign([TopicPartition("commits", 0, 0), TopicPartition("empty", 0, 0)])
+        assert consumer.read_batches(2, SECONDS)["commits"].num_rows == 2
         (found,) = consumer.commit(asynchronous=False) or ()
-        assert (found.topic, found.offset) == ("rows", 2)
+        assert (found.topic, found.offset) == ("commits", 2)
         with pytest.raises((KafkaException, ValueError)):
-            consumer.commit(offsets=[TopicPartition("rows", -5, 5)], asynchronous=False)
+            consumer.commit(offsets=[TopicPartition("commits", -5, 5)], asynchronous=False)
 
 
 def test_a_full_queue_is_waited_for(conf: dict[str, Any]) -> None:
