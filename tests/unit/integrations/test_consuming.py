@@ -13,6 +13,7 @@ pytest.importorskip("confluent_kafka")
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition  # noqa: E402
 from confluent_kafka.error import ConsumeError, KeyDeserializationError  # noqa: E402
+from consumed import Message as report  # noqa: E402
 
 from streamnative_serdes import (  # noqa: E402 - requires pyarrow
     ConfigError,
@@ -30,6 +31,7 @@ from streamnative_serdes.integrations.consuming import (  # noqa: E402
     ArrowProducer,
     DeserializingConsumer,
     UnreadMessageError,
+    arrow_consumer,
     objects,
     split_errors,
 )
@@ -50,6 +52,7 @@ TOPICS = (
     "ends",
     "end",
     "commits",
+    "together",
     "faults",
 )
 ROW: dict[str, Any] = {
@@ -359,6 +362,45 @@ def test_messages_come_again_after_whatever_stops_a_batch(conf: dict[str, Any], 
             consumer.read_batch(3, SECONDS)
         assert consumer.commit(asynchronous=False) == []
         assert read(consumer, 3)["id"].to_pylist()[:3] == [1, 2, 3]
+
+
+def test_rows_that_come_with_an_error_are_returned_before_it(
+    conf: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ArrowProducer(conf, "together", ROW) as producer:
+        producer.write(pa.table({"id": [1]}))
+    split = arrow_consumer.without_errors
+
+    def with_an_error(messages: Any) -> Any:
+        found, errors = split(messages)
+        return found, [*errors, report(error=KafkaError(KafkaError._TRANSPORT))] if found else errors
+
+    monkeypatch.setattr(arrow_consumer, "without_errors", with_an_error)
+    with consuming(conf, "together") as consumer:
+        assert read(consumer, 1)["id"].to_pylist() == [1]
+        with pytest.raises(ConsumeError, match="_TRANSPORT"):
+            consumer.read_batch(1, 0.0)
+        assert read_nothing(consumer).num_rows == 0
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_only_what_a_client_made_itself_is_closed_with_it(
+    conf: dict[str, Any], monkeypatch: pytest.MonkeyPatch, given: bool
+) -> None:
+    closed: list[object] = []
+    for kind in (KafkaAvroSerializer, KafkaAvroDeserializer):
+        monkeypatch.setattr(kind, "close", lambda serdes: closed.append(serdes))
+    registry = {"schema.registry.url": conf["schema.registry.url"]}
+    plain = {name: value for name, value in conf.items() if name not in registry} | {"group.id": "g"}
+    own: tuple[dict[str, Any], dict[str, Any]] = (registry, registry)
+    if given:
+        own = (
+            {"value.serializer": KafkaAvroSerializer(registry)},
+            {"value.deserializer": KafkaAvroDeserializer(registry)},
+        )
+    ArrowProducer({**plain, **own[0]}, "empty").close()
+    ArrowConsumer({**plain, **own[1]}).close()
+    assert len(closed) == (0 if given else 2)
 
 
 @pytest.mark.parametrize(("code", "raises"), [("_STATE", False), ("_FATAL", True)])
