@@ -249,10 +249,8 @@ class ColumnWriter:
             EncodeError: the columns do not match the schema, or a value does not fit; has row and path.
             TypeError: ``batch`` is not a type with Arrow columns.
         """
-        if isinstance(batch, pa.RecordBatch):
-            kind, arrays = None, [array_of_batch(batch)]
-        else:
-            kind, arrays = pieces_of_columns(batch)
+        whole = isinstance(batch, pa.RecordBatch)
+        kind, arrays = (None, [array_of_batch(batch)]) if whole else pieces_of_columns(batch)
         plan = self._plan(batch.schema if isinstance(batch, _WITH_SCHEMA) else None, kind)
         if not self._schema.unsized:
             return encoded(encode_batch(plan, arrays, header, large_types), large=large_types)
@@ -261,15 +259,16 @@ class ColumnWriter:
         return pa.array(messages, data.type)
 
     def _plan(self, key: pa.Schema | None, kind: object) -> WritePlan:
-        """The plan for columns of the schema ``key``, or of the capsule ``kind`` where either is None."""
+        """The plan for columns of the schema ``key``, or of the capsule ``kind``; at most one of them is None."""
         known = self._plans
         if key is not None:
             for schema, plan in known:
                 if schema.equals(key):  # by comparison, since the hash of a schema takes longer than a small batch
                     return plan
-        plan = WritePlan(
-            self._schema.root, key.__arrow_c_schema__() if kind is None else kind, self._options, self._default_of
-        )
+        if kind is None:
+            assert key is not None
+            kind = key.__arrow_c_schema__()
+        plan = WritePlan(self._schema.root, kind, self._options, self._default_of)
         if key is not None:
             self._plans = ((key, plan), *known[: _MAX_WRITTEN - 1])
         return plan
