@@ -116,28 +116,32 @@ cdef bint write_block(Encoding e, WriteOp* root) noexcept nogil:
 
 cdef bint copy_block(Encoding e) noexcept nogil:
     """Append the rows of the block to the messages. False if they do not fit: the caller finds out what is too much."""
-    cdef WriteBlock* b = &e.block
+    cdef const WriteBlock* b = &e.block
     cdef Writer* w = &e.w
-    cdef const uint8_t* from_
-    cdef int64_t total = 0, size, used
+    cdef const uint8_t* row = e.stage
+    cdef uint8_t* offsets = e.messages.offsets
+    cdef bint large = e.messages.large
+    cdef int64_t total = 0, size, used, slot = e.messages.length, stride = e.stride
     cdef uint8_t* p
-    cdef int k
-    for k in range(b.count):
-        total += b.p[k] - e.stage - k * e.stride
+    cdef int k, count = b.count
+    for k in range(count):
+        total += b.p[k] - row - k * stride
     p = room(w, w.p, total + SPILL)
     if p is NULL:
         e.extra = MOST_STAGED           # to encode them one by one asks for less memory
         return False
     w.p = p
-    if p - w.base + total > INT32_MAX and not e.messages.large:
-        return False
-    w.p += total
     used = p - w.base
-    for k in range(b.count):
-        from_ = e.stage + k * e.stride
-        size = b.p[k] - from_
-        copy_over(p, from_, size)
+    if used + total > INT32_MAX and not large:
+        return False
+    for k in range(count):
+        size = b.p[k] - row
+        copy_over(p, row, size)
         p += size
         used += size
-        end_slot(&e.messages, used)
+        slot += 1
+        put_offset(offsets, large, slot, used)
+        row += stride
+    e.messages.length = slot
+    w.p += total
     return True

@@ -216,6 +216,16 @@ def test_unions_of_records_and_sparse_records_are_encoded_as_alone(seed: int) ->
     agree(codec, pa.RecordBatch.from_pylist(rows, codec.arrow_schema))
 
 
+@pytest.mark.parametrize("row", [3, 70])
+def test_two_members_of_a_union_are_an_error_in_a_block_too(row: int) -> None:
+    codec = ColumnCodec(record("R", ("u", ["long", "string"])))
+    rows = [{"u": {"member0": 1} if number % 2 else {"member1": "x"}} for number in range(ROWS)]
+    rows[row] = {"u": {"member0": 1, "member1": "x"}}
+    with pytest.raises(EncodeError, match="at most one non-null member") as caught:
+        codec.encode(pa.RecordBatch.from_pylist(rows, codec.arrow_schema))
+    assert (caught.value.row, caught.value.path) == (row, "u")
+
+
 def test_a_branch_whose_index_takes_two_bytes_is_encoded_as_alone() -> None:
     branches = [record(f"B{number}", ("v", "int")) for number in range(66)]
     codec = ColumnCodec(record("R", ("u", branches), ("n", [*(f"B{number}" for number in range(64)), "null", "int"])))
