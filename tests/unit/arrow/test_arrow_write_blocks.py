@@ -226,6 +226,46 @@ def test_two_members_of_a_union_are_an_error_in_a_block_too(row: int) -> None:
     assert (caught.value.row, caught.value.path) == (row, "u")
 
 
+NOT_NULL = {
+    "number": ("long", [1], "long"),
+    "text": ("string", ["x"], "string"),
+    "record": (INNER, [{"a": 1, "b": None, "c": True}], "record Inner"),
+    "list": (array("long"), [[1]], "array"),
+    "map": (mapping("long"), [[("k", 1)]], "map"),
+    "union": (["string", INNER], [{"member0": "x"}, {"member1": {"a": 1, "b": None, "c": True}}], "union"),
+    "item": (array("long"), [[1, None]], "long"),
+    "record in a list": (array(INNER), [[None]], "record Inner"),
+}
+
+
+@pytest.mark.parametrize("row", [5, 100])
+@pytest.mark.parametrize("name", NOT_NULL)
+def test_a_null_that_the_schema_does_not_allow_is_an_error_in_a_block_too(name: str, row: int) -> None:
+    kind, values, expected = NOT_NULL[name]
+    codec = ColumnCodec(record("R", ("n", "int"), ("x", kind)))
+    within = isinstance(values[0], list) and None in values[0]
+    rows = [{"n": number, "x": [] if within else values[number % len(values)]} for number in range(ROWS)]
+    rows[row]["x"] = values[0] if within else None
+    fields = [pa.field("n", pa.int32()), pa.field("x", nullable(codec.arrow_schema.field("x").type))]
+    with pytest.raises(EncodeError, match=f"expected {expected}, got null") as caught:
+        codec.encode(pa.RecordBatch.from_pylist(rows, pa.schema(fields)))
+    assert caught.value.row == row
+
+
+def nullable(kind: Any) -> Any:
+    """The type with items that may be null."""
+    return pa.list_(nullable(kind.value_type)) if pa.types.is_list(kind) else kind
+
+
+@pytest.mark.parametrize("row", [5, 100])
+def test_an_index_beyond_the_dictionary_is_an_error_in_a_block_too(row: int) -> None:
+    indexes = [2 if number == row else number % 2 for number in range(ROWS)]
+    column = pa.DictionaryArray.from_arrays(pa.array(indexes, pa.int8()), pa.array(["a", "b"]), safe=False)
+    with pytest.raises(EncodeError, match="a dictionary index is out of bounds") as caught:
+        ColumnCodec(record("R", ("x", "string"))).encode(pa.record_batch([column], ["x"]))
+    assert (caught.value.row, caught.value.path) == (row, "x")
+
+
 def test_a_branch_whose_index_takes_two_bytes_is_encoded_as_alone() -> None:
     branches = [record(f"B{number}", ("v", "int")) for number in range(66)]
     codec = ColumnCodec(record("R", ("u", branches), ("n", [*(f"B{number}" for number in range(64)), "null", "int"])))
