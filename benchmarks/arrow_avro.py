@@ -27,11 +27,11 @@ from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 from arrow_avro_crate import NoCargoError, Rust, build, version
-from arrow_avro_jobs import OPERATIONS, OURS, PEER, bare, bodies_of, check, framed
+from arrow_avro_jobs import OURS, PEER, bare, bodies_of, check, framed
 from arrow_avro_readers import ONE_DECODER, eight_versions, few
+from arrow_avro_table import speed
 from column_shapes import COLUMN_SHAPES, COLUMNS_BY_NAME, DIFFERENT
-from harness import DOCS, Goal, Job, Results, Told, judged, machine, measure, nothing, options, table, write_docs
-from shapes import SHAPES
+from harness import DOCS, Goal, Job, Results, Told, judged, machine, measure, nothing, options, write_docs
 
 from streamnative_serdes.arrow import ColumnCodec
 from streamnative_serdes.testing import LocalRegistry
@@ -94,33 +94,6 @@ def in_new_process(digests: set[str], *arguments: str) -> float:
     taken, digest = shown.split()
     digests.add(digest)
     return int(taken) / 1e9
-
-
-def speed(cells: Results) -> str:
-    """Two tables, since one would be too wide."""
-    titles = list(dict.fromkeys(column for _, column, _ in cells))
-    usual = [shape.title for shape in SHAPES]
-    parts = [[title for title in titles if (title in usual) == first] for first in (True, False)]
-    return "\n\n".join(table(list(lines(cells, part)), padded=False) for part in parts if part)
-
-
-def lines(cells: Results, titles: list[str]) -> Iterator[list[str]]:
-    yield ["ns per row", *titles]
-    for name in sorted({name for name, column, _ in cells if column in titles}, key=place):
-        yield [name, *(told(cells, name, title) for title in titles)]
-
-
-def place(name: str) -> tuple[int, int]:
-    """Order operations as above, then by rows; those of new processes come last."""
-    operation, _, rows = name.removesuffix(" rows").rpartition(", ")
-    return OPERATIONS.index(operation) if operation in OPERATIONS else len(OPERATIONS), int(rows.replace(",", ""))
-
-
-def told(cells: Results, name: str, column: str) -> str:
-    times = cells.times((name, column, PEER), (name, column, OURS))
-    if times is None:
-        return "-"
-    return f"**{cells[name, column, OURS].ns:,.0f}** : {cells[name, column, PEER].ns:,.0f} ({times:.2f}x)"
 
 
 def goals(cells: Results) -> Iterator[Goal]:

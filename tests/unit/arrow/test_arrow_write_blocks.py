@@ -72,7 +72,8 @@ def test_any_number_of_rows_is_encoded_behind_headers(count: int, header: bytes)
 
 
 # Of types that columns of messages do not have: the type in Avro, that in Arrow, and values.
-MICROS, AMOUNT = logical("long", "timestamp-micros"), logical("bytes", "decimal", precision=20, scale=4)
+MILLIS, MICROS = logical("long", "timestamp-millis"), logical("long", "timestamp-micros")
+AMOUNT = logical("bytes", "decimal", precision=20, scale=4)
 ODD_TYPES: dict[str, tuple[Any, Any, list[Any]]] = {
     "text with offsets of 64 bits": ("string", pa.large_string(), ["", "x", "y" * 33, "z" * 64, "é" * 40]),
     "views of text": ("string", pa.string_view(), ["", "short", "y" * 13, "z" * 64, "é" * 40]),
@@ -95,6 +96,9 @@ ODD_TYPES: dict[str, tuple[Any, Any, list[Any]]] = {
     "a decimal that is moved": (AMOUNT, pa.decimal128(9, 2), [1, -7, 10**6]),
     "lists of one size": (array("int"), pa.list_(pa.int32(), 3), [[1, 2, 3], [-(2**31), 0, 5]]),
     "lists with offsets of 64 bits": (array("string"), pa.large_list(pa.string()), [[], ["a", "b" * 70], ["é"] * 9]),
+    "lists of text of 64 bits": (array("string"), pa.list_(pa.large_string()), [["a", "b" * 70], [], ["é"]]),
+    "lists of views": (array("string"), pa.list_(pa.string_view()), [["a", "b" * 70], [], ["é" * 9]]),
+    "lists of bytes of one size": (array("bytes"), pa.list_(pa.binary(2)), [[b"ab", b"cd"], []]),
     "lists of lists": (array(array(INNER)), None, [[], [[]], [[{"a": 1, "b": "x", "c": True}] * 3, []]]),
     "lists with nulls": (array(["null", "string"]), pa.list_(pa.string()), [[None], ["a", None, "b" * 40], []]),
     "lists of maps": (array(mapping("long")), None, [[], [[("k", 1)], []], [[("k" * 40, -1)] * 3]]),
@@ -255,6 +259,29 @@ def test_a_null_that_the_schema_does_not_allow_is_an_error_in_a_block_too(name: 
 def nullable(kind: Any) -> Any:
     """The type with items that may be null."""
     return pa.list_(nullable(kind.value_type)) if pa.types.is_list(kind) else kind
+
+
+UNFIT = {
+    "too few bytes": (fixed("F", 3), pa.binary(), b"abc", b"ab", "expected exactly 3 bytes, got 2"),
+    "too many bytes": (fixed("F", 3), pa.binary(), b"abc", b"abcd", "expected exactly 3 bytes, got 4"),
+    "a uuid and more": (logical("string", "uuid"), pa.string(), str(UUID(int=7)), f"{UUID(int=7)}0", "expected uuid"),
+    "no uuid": (logical("string", "uuid"), pa.string(), str(UUID(int=7)), f"{str(UUID(int=7))[:-1]}g", "expected uuid"),
+    "too early": (MILLIS, pa.timestamp("us", "UTC"), 0, -(2**60), "outside of the years"),
+    "too late": (MILLIS, pa.timestamp("us", "UTC"), 0, 2**60, "outside of the years"),
+    "too small": ("int", pa.int64(), -(2**31), -(2**31) - 1, "out of range"),
+    "too large": ("int", pa.int64(), 2**31 - 1, 2**31, "out of range"),
+    "too many digits": (AMOUNT, pa.decimal128(30, 4), 1, 10**17, "too many digits"),
+}
+
+
+@pytest.mark.parametrize("row", [5, 100])
+@pytest.mark.parametrize("name", UNFIT)
+def test_a_value_that_does_not_fit_is_an_error_in_a_block_too(name: str, row: int) -> None:
+    kind, arrow, good, bad, expected = UNFIT[name]
+    column = pa.array([bad if number == row else good for number in range(ROWS)], arrow)
+    with pytest.raises(EncodeError, match=expected) as caught:
+        ColumnCodec(record("R", ("x", kind))).encode(pa.record_batch([column], ["x"]))
+    assert (caught.value.row, caught.value.path) == (row, "x")
 
 
 @pytest.mark.parametrize("row", [5, 100])
