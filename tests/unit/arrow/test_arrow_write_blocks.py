@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from decimal import Decimal
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -259,6 +260,16 @@ def test_a_null_that_the_schema_does_not_allow_is_an_error_in_a_block_too(name: 
 def nullable(kind: Any) -> Any:
     """The type with items that may be null."""
     return pa.list_(nullable(kind.value_type)) if pa.types.is_list(kind) else kind
+
+
+def test_decimals_of_all_sizes_are_encoded_as_by_the_codec() -> None:
+    """In as few bytes as they take: at each power of two where one more begins, and of more than 64 bits."""
+    edges = [sign * (1 << 8 * size - 1) + by for size in range(1, 16) for sign in (1, -1) for by in (-1, 0, 1)]
+    numbers = [0, 1, -1, *edges, 10**38 - 1, 1 - 10**38]
+    kind = record("R", ("x", logical("bytes", "decimal", precision=38, scale=0)))
+    column = pa.array(list(map(Decimal, numbers)), pa.decimal128(38, 0))
+    expected = [Codec(kind).encode({"x": Decimal(number)}) for number in numbers]
+    assert ColumnCodec(kind).encode(pa.record_batch([column], ["x"])).to_pylist() == expected
 
 
 UNFIT = {
