@@ -298,7 +298,8 @@ def test_a_value_that_does_not_fit_is_an_error_in_a_block_too(name: str, row: in
 @pytest.mark.parametrize("row", [5, 100])
 def test_an_index_beyond_the_dictionary_is_an_error_in_a_block_too(row: int) -> None:
     indexes = [2 if number == row else number % 2 for number in range(ROWS)]
-    column = pa.DictionaryArray.from_arrays(pa.array(indexes, pa.int8()), pa.array(["a", "b"]), safe=False)
+    values = pa.array(["a", "b", "of another array"])[:2]
+    column = pa.DictionaryArray.from_arrays(pa.array(indexes, pa.int8()), values, safe=False)
     with pytest.raises(EncodeError, match="a dictionary index is out of bounds") as caught:
         ColumnCodec(record("R", ("x", "string"))).encode(pa.record_batch([column], ["x"]))
     assert (caught.value.row, caught.value.path) == (row, "x")
