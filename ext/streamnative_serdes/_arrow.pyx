@@ -17,6 +17,8 @@ module, made of these files:
     arrow/leaves.pyx    decodes numbers, text, decimals and UUIDs
     arrow/skip.pyx      skips values that have no column
     arrow/blocks.pyx    decodes a block of messages column by column
+    arrow/block_rows.pyx    records, unions and runs of null in a block
+    arrow/block_lists.pyx   arrays and maps in a block
     arrow/plain.pyx     Pulsar's primitive types, from bytes and to bytes
     arrow/pairs.pyx     the halves of KEY_VALUE messages, from bytes and to bytes
     arrow/faults.pyx    converts fault codes to errors
@@ -118,6 +120,8 @@ include "arrow/read.pyx"
 include "arrow/leaves.pyx"
 include "arrow/skip.pyx"
 include "arrow/blocks.pyx"
+include "arrow/block_rows.pyx"
+include "arrow/block_lists.pyx"
 include "arrow/faults.pyx"
 include "arrow/names.pyx"
 include "arrow/checks.pyx"

@@ -71,14 +71,14 @@ cdef struct Symbol:
     const uint8_t* text
     Py_ssize_t size             # -1: the reader has no such symbol
 
+# READ_ARRAY and READ_MAP with a column have two parts: the item, and what skips it.
 cdef struct Op:
     int kind
     int number                  # in the plan's table
     int column                  # target column; unused in READ_SKIPPED and its parts
     int null_index              # in a union with null: index of the null branch; else -1
     int count
-    Op** parts                  # record: its fields, then the defaults; READ_SKIPPED: neighbours without a column;
-                                # READ_ARRAY, READ_MAP with a column: the item, and what skips it
+    Op** parts                  # record: its fields, then the defaults; READ_SKIPPED: neighbours without a column
     Py_ssize_t min_size         # lower bound on the encoded size, in bytes
     Py_ssize_t empty_fields     # READ_RECORD, READ_SKIPPED: fields that may take no bytes
     int64_t filled              # READ_RECORD: values that come from defaults
@@ -89,8 +89,7 @@ cdef struct Op:
     bint narrow                 # READ_NUMBER: written as an int
     bint bounded
     int out                     # READ_NUMBER: an Out; READ_PLAIN: a PlainKind
-    int member                  # READ_MEMBER: index of the child; READ_UNION: of the null branch in blocks, or -1;
-                                # READ_SKIPPED: of its first name in the record's note
+    int member                  # READ_MEMBER: index of the child; READ_SKIPPED: of its first name in the record's note
     Py_ssize_t size             # READ_FIXED, READ_DECIMAL, READ_PLAIN: bytes, or -1; READ_DEFAULT: of text
     int precision
     const uint8_t* text         # READ_DEFAULT
@@ -98,6 +97,7 @@ cdef struct Op:
     Skip* skips                 # READ_SKIPPED, and READ_RECORD without a column: a program that ends with SKIP_END
     int64_t reach               # bytes that it may look at without comparing with the end
     bint in_blocks              # blocks.pyx has a loop for it; READ_RECORD: its fields are read in blocks
+    int null_branch             # READ_UNION in blocks: the branch that is null, or -1
     int run                     # in a record: how many optional fields that are read in blocks begin with this one
     uint8_t* nulls              # READ_RECORD: the byte of null in each optional field, and 8 bytes more
     bint counted                # it may have values that are counted against the limits of a message
@@ -218,12 +218,12 @@ cdef void set_union_blocks(Op* op) noexcept:
     """A union of other types than null and a leaf is read in blocks if each branch has a member of its own."""
     cdef int i, k
     cdef Op* part
-    op.member = -1
+    op.null_branch = -1
     op.in_blocks, op.counted = op.count <= 64, False
     for i in range(op.count):
         part = op.parts[i]
         if part.kind == READ_NULL:
-            op.member = i
+            op.null_branch = i
         elif part.kind == READ_MEMBER:
             op.in_blocks &= part.null_index < 0 and part.parts[0].null_index < 0 and part.parts[0].in_blocks
             op.counted |= part.parts[0].counted

@@ -24,9 +24,9 @@ cdef bint spread_structs(Column* c) noexcept nogil:
 
 
 cdef int64_t* places_of(const uint8_t* there, int64_t rows, int64_t count) noexcept nogil:
-    """Return the places of the ``count`` bits that are set among the first ``rows``, and room for as many slots behind them.
+    """Return the places of the ``count`` bits that are set among the first ``rows``, which the caller frees.
 
-    The caller frees them.
+    Behind them there is room for as many slots.
     """
     cdef int64_t* places = <int64_t*>malloc(max(count, 1) * (sizeof(int64_t) + MOST_WIDTH))
     cdef int64_t* next = places
@@ -46,7 +46,7 @@ cdef int64_t* places_of(const uint8_t* there, int64_t rows, int64_t count) noexc
 
 
 cdef bint move_slots(Column* c, const uint8_t* there, const int64_t* places, int64_t rows) noexcept nogil:
-    """Move the slots of a column to their ``places`` among ``rows``, those that are set in ``there``; others are null."""
+    """Move the slots of a column to their ``places`` among ``rows``, the bits of ``there``; the others are null."""
     cdef int64_t count = c.length
     cdef int i
     if rows > c.capacity and not resize(c, rows):
