@@ -40,6 +40,7 @@ cdef enum Out:                  # output type of READ_NUMBER
 
 cdef enum:
     MAX_FIXED = 1 << 29         # bytes of a field that counts as one of fixed size
+    MOST_BLOCK_LEVELS = 16      # each takes kilobytes of the stack
 
 cdef extern from "arrow/skip.h":
     cdef enum sns_skip_kind:
@@ -97,6 +98,7 @@ cdef struct Op:
     Skip* skips                 # READ_SKIPPED, and READ_RECORD without a column: a program that ends with SKIP_END
     int64_t reach               # bytes that it may look at without comparing with the end
     bint in_blocks              # blocks.pyx has a loop for it; READ_RECORD: its fields are read in blocks
+    int levels                  # of records and unions, this one and those below
     int null_branch             # READ_UNION in blocks: the branch that is null, or -1
     int run                     # in a record: how many optional fields that are read in blocks begin with this one
     uint8_t* nulls              # READ_RECORD: the byte of null in each optional field, and 8 bytes more
@@ -173,6 +175,9 @@ cdef int set_blocks(Op* op) except -1:
     """
     cdef int i
     op.in_blocks = (READ_BOOLEAN <= op.kind <= READ_UUID)
+    for i in range(op.count if op.kind != READ_SKIPPED else 0):
+        op.levels = max(op.levels, op.parts[i].levels)
+    op.levels += op.kind == READ_RECORD or op.kind == READ_UNION
     op.counted = op.kind > READ_UUID and op.kind != READ_DEFAULT and op.kind != READ_SKIPPED
     if op.kind == READ_SKIPPED:
         for i in range(op.count):
@@ -195,7 +200,7 @@ cdef inline bint is_leaf(const Op* op) noexcept nogil:
 cdef int set_record_blocks(Op* op) except -1:
     cdef int i, others = 0
     cdef Op* part
-    op.in_blocks, op.counted = True, False
+    op.in_blocks, op.counted = op.levels <= MOST_BLOCK_LEVELS, False
     for i in range(op.count):
         part = op.parts[i]
         op.counted |= part.counted
@@ -219,7 +224,7 @@ cdef void set_union_blocks(Op* op) noexcept:
     cdef int i, k
     cdef Op* part
     op.null_branch = -1
-    op.in_blocks, op.counted = op.count <= 64, False
+    op.in_blocks, op.counted = op.count <= 64 and op.levels <= MOST_BLOCK_LEVELS, False
     for i in range(op.count):
         part = op.parts[i]
         if part.kind == READ_NULL:
