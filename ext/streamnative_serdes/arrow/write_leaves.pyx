@@ -29,7 +29,7 @@ cdef inline uint64_t if_in(uint64_t there, int k, bint optional) noexcept nogil:
 
 cdef inline bint put_texts(const WriteOp* op, const Source* s, uint64_t there, WriteBlock* b, Writer* w,
                            bint optional, bint medium) noexcept nogil:
-    """``medium``: texts shorter than SNS_MEDIUM take as long as those of SNS_SHORT, which both take longer."""
+    """``medium``: SNS_MEDIUM bytes are copied for each text, not SNS_SHORT: slower, but longer texts need no call."""
     cdef const uint8_t* data = NULL
     cdef const uint8_t* start = s.slots.data
     cdef const uint8_t* limit = s.slots.limit
