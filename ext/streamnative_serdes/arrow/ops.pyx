@@ -221,7 +221,7 @@ cdef int set_record_blocks(Op* op) except -1:
 
 cdef void set_union_blocks(Op* op) noexcept:
     """A union of other types than null and a leaf is read in blocks if each branch has a member of its own."""
-    cdef int i, k
+    cdef int i, k, members = 0
     cdef Op* part
     op.null_branch = -1
     op.in_blocks, op.counted = op.count <= 64 and op.levels <= MOST_BLOCK_LEVELS, False
@@ -230,12 +230,14 @@ cdef void set_union_blocks(Op* op) noexcept:
         if part.kind == READ_NULL:
             op.null_branch = i
         elif part.kind == READ_MEMBER:
+            members += 1
             op.in_blocks &= part.null_index < 0 and part.parts[0].null_index < 0 and part.parts[0].in_blocks
             op.counted |= part.parts[0].counted
             for k in range(i):
                 op.in_blocks &= op.parts[k].kind != READ_MEMBER or op.parts[k].member != part.member
         elif part.kind != READ_MISMATCH:
             op.in_blocks = False
+    op.in_blocks &= members > 0         # of null and mismatches alone: its column is no struct
     op.counted |= not op.in_blocks
 
 

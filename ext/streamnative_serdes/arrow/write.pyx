@@ -224,13 +224,16 @@ cdef inline uint8_t* write_double(WriteOp* op, const Source* s, int64_t slot, ui
 cdef inline uint8_t* write_float(WriteOp* op, const Source* s, int64_t slot, uint8_t* p, Writer* w) noexcept nogil:
     cdef double value = 0
     cdef float narrow
+    if op.load == LOAD_FLOAT:           # not by way of a double, which changes a signalling NaN
+        sns_put_float(p, (<const float*>s.slots.slots)[s.slots.offset + slot])
+        return p + 4
     if unlikely(not load_real(s, op.load, slot, &value)):
         return halt(w, op, LOSSY, slot)
     narrow = <float>value
     if unlikely(isinf(narrow) and not isinf(value)):
         w.real = value
         return halt(w, op, HUGE_FLOAT)
-    if unlikely(op.load != LOAD_DOUBLE and op.load != LOAD_FLOAT and <double>narrow != value):
+    if unlikely(op.load != LOAD_DOUBLE and <double>narrow != value):
         return halt(w, op, LOSSY, slot)
     sns_put_float(p, narrow)
     return p + 4
