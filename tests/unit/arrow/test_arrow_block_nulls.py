@@ -243,3 +243,37 @@ def test_unions_that_a_reader_sees_in_another_way_are_read_the_same() -> None:
             rest = {"before": 1, "text": "t", "flag": True, "after": None}
             messages = [codec.encode({"x0": values[rng.choice(names)], **rest}) for _ in range(100)]
             agree(columns, messages)
+
+
+READERS: list[Any] = [
+    *(
+        "string",
+        "bytes",
+        "int",
+        "double",
+        array("int"),
+        {"type": "map", "values": "string"},
+        record("Q", ("s", "string")),
+    ),
+    {"type": "array", "items": array("string")},
+]
+
+
+@pytest.mark.parametrize("count", [1, LEAST, BLOCK, BLOCK + 1])
+@pytest.mark.parametrize("reader", READERS, ids=str)
+def test_a_union_of_null_alone_is_null_of_the_readers_type(reader: Any, count: int) -> None:
+    around = [(f"a{number}", "int") for number in range(5)]
+    written, wanted = (record("R", *around, ("x", kind)) for kind in (["null"], ["null", reader]))
+    columns = ColumnCodec(written, wanted)
+    batch = columns.decode(pa.array([b"\2" * 5 + b"\0"] * (count + 1)))
+    batch.validate(full=True)
+    assert batch["x"].null_count == len(batch) == count + 1
+    assert batch["a4"].to_pylist() == [1] * (count + 1)
+
+
+def test_a_signalling_nan_keeps_its_bits_in_rows_and_in_blocks() -> None:
+    columns = ColumnCodec(record("R", ("f", "float"), ("n", "long")))
+    message = bytes.fromhex("c000807f") + b"\2"
+    for count in (1, 2, BLOCK + 1):
+        batch = columns.decode(pa.array([message] * count))
+        assert columns.encode(batch).to_pylist() == [message] * count
