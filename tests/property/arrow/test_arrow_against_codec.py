@@ -212,22 +212,23 @@ def test_decoded_columns_are_encoded_to_the_same_bytes(
         assert again.to_pylist() == data[start:end]
 
 
-@given(schema_and_data(), st.data(), st.integers(0, 9), st.booleans())
+@given(schema_and_data(), st.data(), st.integers(0, 9), st.booleans(), FORMS)
 @examples(150)
 def test_neighbouring_rows_are_encoded_as_by_the_codec_and_as_alone(
-    sample: tuple[Any, Any], draw: st.DataObject, start: int, optional: bool
+    sample: tuple[Any, Any], draw: st.DataObject, start: int, optional: bool, form: str
 ) -> None:
     schema, strategy = sample
     kind = schema["type"] if isinstance(schema, dict) else schema
     if optional and not isinstance(schema, list) and kind != "null":
         schema, strategy = ["null", schema], st.none() | strategy
-    columns, codec = column_codec(in_a_record(schema)), Codec(in_a_record(schema))
-    data = neighbours(codec, draw.draw(st.lists(strategy, min_size=1, max_size=5)), [])
+    whole = in_a_record(schema, form)
+    columns, codec = column_codec(whole), Codec(whole)
+    data = neighbours(codec, draw.draw(st.lists(strategy, min_size=1, max_size=5)), form, [])
     batch = columns.decode(pa.array(data, pa.binary())).slice(start)
     again = columns.encode(batch)
     again.validate(full=True)
     assert again.to_pylist() == [columns.encode(batch.slice(row, 1))[0].as_py() for row in range(len(again))]
-    if not any(has_numbers(union) for union in unions(in_a_record(schema))):
+    if not any(has_numbers(union) for union in unions(whole)):
         assert again.to_pylist() == data[start:]
 
 
