@@ -51,6 +51,7 @@ def of_pydantic(cls: Any) -> Build:
         and cls.model_config.keys() <= _HARMLESS_SETTINGS
         and cls.model_config.get("extra") != "allow"
         and not cls.__private_attributes__
+        and keeps_dict(cls, cls.model_fields)
         and _is_plain(cls)
     )
     return "model" if stores else "call"
@@ -59,12 +60,13 @@ def of_pydantic(cls: Any) -> Build:
 def keeps_dict(cls: Any, names: Iterable[str]) -> bool:
     """Whether objects are pydantic models that keep these attributes in ``__dict__``, where they can be read."""
     return (
-        hasattr(cls, "__pydantic_fields_set__")
+        {_place(cls, name) for name in _STATES} == {"slots"}
         and cls.__getattribute__ is object.__getattribute__
         and all(_place(cls, name) == "dict" for name in names)
     )
 
 
+_STATES = ("__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")  # what a model has beside __dict__
 # Settings of a pydantic model that change no value, and refuse none of the right type.
 _HARMLESS_SETTINGS = frozenset(
     {"alias_generator", "arbitrary_types_allowed", "defer_build", "extra", "from_attributes", "frozen", "json_encoders"}
