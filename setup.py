@@ -111,7 +111,7 @@ class TimedBuild(build_ext):
     def run(self) -> None:
         self.announce(f"took {float(spent.read_text()):5.1f} s: Cython, all modules", level=logging.INFO)
         super().run()
-        spent.unlink()
+        spent.unlink(missing_ok=True)  # two builds at once
 
     def build_extension(self, ext: Extension) -> None:
         began = time.perf_counter()
