@@ -18,14 +18,17 @@ With ``"basic.auth.credentials.source": "SASL_INHERIT"``, the SerDes sign in to 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from streamnative_serdes import _config as config
 from streamnative_serdes.auto_consume import KafkaAutoConsumeDeserializer
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
+from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.pulsar_serializer import KafkaPulsarSerializer
-from streamnative_serdes.serialization import DeserializerBuilder, SerializationContext, SerializerBuilder
+from streamnative_serdes.serialization import DeserializerBuilder, SerializationContext, Serializer, SerializerBuilder
 from streamnative_serdes.serializer import KafkaAvroSerializer
+
+_S = TypeVar("_S")
 
 
 class KafkaAvroSerializerBuilder(SerializerBuilder):
@@ -99,6 +102,33 @@ class KafkaAutoConsumeDeserializerBuilder(DeserializerBuilder):
         """
         own, others = _shared_out(config.AUTO_CONSUME_OPTIONS, conf)
         return KafkaAutoConsumeDeserializer(own, is_key=is_key), others
+
+
+def serdes_of(
+    conf: Mapping[str, Any], cls: type[_S], builder: Callable[[object], Any], schema: object
+) -> tuple[_S, bool, dict[str, Any]]:
+    """Return the SerDes for values that a client's configuration has, whether it is new, and the client's options.
+
+    Args:
+        conf: has the SerDes as ``value.serializer`` or ``value.deserializer``, a builder of it, or its options.
+        cls: the class that the SerDes must have.
+        builder: makes a builder for ``schema``, for a configuration with options.
+        schema: as for the SerDes; None if ``conf`` has the SerDes or its builder.
+
+    Raises:
+        ConfigError: a SerDes of another class, two schemas, or an invalid option.
+    """
+    kind = "serializer" if issubclass(cls, Serializer) else "deserializer"
+    left = dict(conf)
+    given, own_builder = left.pop(f"value.{kind}", None), left.pop(f"value.{kind}.builder", None)
+    if schema is not None and not (given is own_builder is None):
+        raise ConfigError(f"schema: the {kind} in the configuration has its own", hint="give it the schema")
+    found = given
+    if given is None:
+        found, left = (own_builder or builder(schema)).build(left, False)
+    if not isinstance(found, cls):
+        raise ConfigError(f"value.{kind}: expected a {cls.__name__}, got {type(found).__name__}")
+    return found, given is None, left
 
 
 def _shared_out(options: tuple[config.Option, ...], conf: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -258,7 +258,7 @@ def _received(
 
 
 def context_of(message: Any) -> Context:
-    """The context of the trace in which a message was sent, from its headers; an empty one if there is none."""
+    """Return the trace context in a message's headers; an empty context if its headers have none."""
     return propagate.extract(message.headers() or [], Context(), _HEADERS_TO_READ)
 
 

@@ -24,7 +24,7 @@ from streamnative_serdes.arrow.dead_letters import DEAD_LETTER, dead_letters
 from streamnative_serdes.arrow.kafka_columns import ends_of, kafka_columns, kafka_schema, without_errors
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.errors import ConfigError, SchemaNotFoundError
-from streamnative_serdes.integrations.builders import KafkaAvroDeserializerBuilder
+from streamnative_serdes.integrations.builders import KafkaAvroDeserializerBuilder, serdes_of
 
 _Callback: TypeAlias = Callable[[Consumer, list[TopicPartition]], None]
 
@@ -73,32 +73,21 @@ class ArrowConsumer(Consumer):
         self._ends: dict[tuple[str, int], int] = {}  # where the client has said that a partition ends
         self._changed: set[tuple[str, int]] = set()  # partitions that were just assigned or revoked
         self._fault: ConsumeError | None = None
-        self._owned: KafkaAvroDeserializer | None = None
         own = dict(conf)
         if own.pop(_STORE, False):
             raise ConfigError(f"{_STORE}: only the offsets of returned rows are stored", hint="leave it out")
-        self._deserializer, own = self._deserializer_of(own, schema)
+        if "key.deserializer" in own or "key.deserializer.builder" in own:
+            raise ConfigError(
+                "key.deserializer: keys are a column", hint='keep=["key"]; KEY_VALUE topics have it as it is'
+            )
+        self._deserializer, new, own = serdes_of(own, KafkaAvroDeserializer, KafkaAvroDeserializerBuilder, schema)
+        self._owned = self._deserializer if new else None
         self._errors = ClientErrors(own, "")
         try:
             client(super().__init__, {**_DEFAULTS, **own, _STORE: False}, "", self._errors)
         except BaseException:
             self._close_owned()
             raise
-
-    def _deserializer_of(self, conf: dict[str, Any], schema: object) -> tuple[KafkaAvroDeserializer, dict[str, Any]]:
-        if "key.deserializer" in conf or "key.deserializer.builder" in conf:
-            raise ConfigError(
-                "key.deserializer: keys are a column", hint='keep=["key"]; KEY_VALUE topics have it as it is'
-            )
-        found, builder = conf.pop("value.deserializer", None), conf.pop("value.deserializer.builder", None)
-        if schema is not None and not (found is builder is None):
-            raise ConfigError("schema: the deserializer in the configuration has its own", hint="give it the schema")
-        if found is None:
-            found, conf = (builder or KafkaAvroDeserializerBuilder(schema)).build(conf, False)
-            self._owned = found
-        if not isinstance(found, KafkaAvroDeserializer):
-            raise ConfigError(f"value.deserializer: expected a KafkaAvroDeserializer, got {type(found).__name__}")
-        return found, conf
 
     def subscribe(
         self,

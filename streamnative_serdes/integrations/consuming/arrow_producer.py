@@ -22,7 +22,7 @@ from streamnative_serdes.arrow.message_parts import (
 )
 from streamnative_serdes.arrow.pieces import table_of
 from streamnative_serdes.errors import ConfigError, EncodeError
-from streamnative_serdes.integrations.builders import KafkaAvroSerializerBuilder
+from streamnative_serdes.integrations.builders import KafkaAvroSerializerBuilder, serdes_of
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
 _MORE_SECONDS: Final = 5.0  # than the client needs to give a message up
@@ -74,28 +74,17 @@ class ArrowProducer:
     ) -> None:
         given = {"key": key, "headers": headers, "partition": partition, "timestamp": timestamp}
         self.topic, self._parts = topic, {part: name for part, name in given.items() if name is not None}
-        self._owned: KafkaAvroSerializer | None = None
         own = dict(conf)
         for name in own.keys() & set(_REFUSED):
             raise ConfigError(f"{name} is not supported by an ArrowProducer", topic=topic)
-        self._serializer, own = self._serializer_of(own, schema)
+        self._serializer, new, own = serdes_of(own, KafkaAvroSerializer, KafkaAvroSerializerBuilder, schema)
+        self._owned = self._serializer if new else None
         try:
             self._sender = Sender(own, topic, delivery_seconds(own) + _MORE_SECONDS)
         except BaseException:
             self._close_owned()
             raise
         self.client = self._sender.client
-
-    def _serializer_of(self, conf: dict[str, Any], schema: object) -> tuple[KafkaAvroSerializer, dict[str, Any]]:
-        found, builder = conf.pop("value.serializer", None), conf.pop("value.serializer.builder", None)
-        if schema is not None and not (found is builder is None):
-            raise ConfigError("schema: the serializer in the configuration has its own", hint="give it the schema")
-        if found is None:
-            found, conf = (builder or KafkaAvroSerializerBuilder(schema)).build(conf, False)
-            self._owned = found
-        if not isinstance(found, KafkaAvroSerializer):
-            raise ConfigError(f"value.serializer: expected a KafkaAvroSerializer, got {type(found).__name__}")
-        return found, conf
 
     @property
     def delivered(self) -> int:
