@@ -248,6 +248,11 @@ class BatchReader:
         return self._explained(error.at(topic=self._topic), message)
 
     @property
+    def looked_up(self) -> int:
+        """The number of keys that were looked up. If it is as before, so are ``reusable`` and ``asks_latest``."""
+        return len(self._ways) + len(self._why_not)
+
+    @property
     def reusable(self) -> bool:
         """Whether the reader can read another batch: all messages so far had versions of the topic, or no header."""
         only_here = self._missing or self._why_not or min(self._ways, default=0) < _call_path.UNFRAMED

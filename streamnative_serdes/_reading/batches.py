@@ -61,14 +61,14 @@ def read_batch(
     topic has; if it raises, the batch fails. ``read_as``, a schema that is not of type AVRO, decides the columns in
     place of the policy.
     """
-    wanted = Wanted(policy, topic, dialect, large_types, check)
     try:
         policy.binding.attach(serdes)
-        read = None
-        if headers is None and message_keys is None and read_as is None:
-            read = _read_as_before(wanted, data, error_column)
-        if read is None:
-            read = _read_first(serdes, wanted, data, headers, error_column, message_keys, read_as)
+        if headers is None and message_keys is None and read_as is None and check is None:
+            batch = _read_as_before(serdes, policy, (topic, dialect, large_types), data, error_column)
+            if batch is not None:
+                return batch
+        wanted = Wanted(policy, topic, dialect, large_types, check)
+        read = _read_first(serdes, wanted, data, headers, error_column, message_keys, read_as)
     except BatchTooLargeError as error:
         raise error.at(topic=topic) from None
     except SerdesError as error:
@@ -79,18 +79,33 @@ def read_batch(
     return read.batch
 
 
-def _read_as_before(wanted: Wanted, data: Any, error_column: str | None) -> _Read | None:
-    """The batch, read by the reader of the batch before; None if something about the topic has changed since."""
-    policy, topic, dialect, large_types, check = wanted
-    if check is not None or type(topic) is not str or topic not in policy.topics:
+def _read_as_before(
+    serdes: _call_path.Deserializer,
+    policy: ReadPolicy,
+    key: tuple[str, Dialect, bool],
+    data: Any,
+    error_column: str | None,
+) -> pa.RecordBatch | None:
+    """The batch, read by the reader of the batch before; None if something about the topic has changed since.
+
+    Small batches take as long as this function does, so it makes nothing that the batch before has made.
+    """
+    topic = key[0]
+    if type(topic) is not str or topic not in policy.topics:
         return None
-    key, state = (topic, dialect, large_types), policy.binding.state(topic)
-    reader = policy.readers.take(key, state)
-    if reader is None:
+    state = policy.binding.state(topic)
+    entry = policy.readers.take(key, state)
+    if entry is None:
         return None
-    read = _decoded(BatchMessages(wanted, data, None, error_column), reader.columns, reader)
-    _keep(policy, key, state, reader)
-    return read
+    reader: BatchReader = entry[2]
+    looked_up, signs = reader.looked_up, policy.signs if policy.signs.in_use else None
+    batch, counts = reader.columns.decode(data, reader.find, reader.failed, error_column=error_column, signs=signs)
+    if reader.looked_up == looked_up:
+        policy.readers.put_back(key, entry)
+    else:
+        _keep(policy, key, state, reader)
+    _call_path.count_batch(serdes, *reader.counted(counts))
+    return batch
 
 
 def _keep(policy: ReadPolicy, key: tuple[str, Dialect, bool], state: TopicState, reader: BatchReader) -> None:

@@ -14,7 +14,7 @@ import math
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from streamnative_serdes._schema import Limits
 from streamnative_serdes.errors import SerdesError
@@ -331,6 +331,9 @@ class Topics:
             self.keep_latest(one.topic, known)
 
 
+Entry: TypeAlias = tuple[TopicState, float, _T]  # until that time of the monotonic clock
+
+
 class KeptWhileUnchanged(Generic[_T]):
     """Objects made for topics. An object is valid while the topic's state does not change, and for a limited time.
 
@@ -343,17 +346,21 @@ class KeptWhileUnchanged(Generic[_T]):
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._kept: dict[Hashable, tuple[TopicState, float, _T]] = {}
+        self._kept: dict[Hashable, Entry[_T]] = {}
 
     def get(self, key: Hashable, state: TopicState) -> _T | None:
         """Return the object of this key, or None if the object is missing or no longer valid."""
         kept = self._kept.get(key)
         return kept[2] if kept is not None and kept[0] is state and time.monotonic() < kept[1] else None
 
-    def take(self, key: Hashable, state: TopicState) -> _T | None:
-        """As :meth:`get`, for an object that only one thread may use at a time: it is gone until it is kept again."""
+    def take(self, key: Hashable, state: TopicState) -> Entry[_T] | None:
+        """As :meth:`get`, for an object that only one thread may use at a time: it is gone until it is put back."""
         kept = self._kept.pop(key, None)
-        return kept[2] if kept is not None and kept[0] is state and time.monotonic() < kept[1] else None
+        return kept if kept is not None and kept[0] is state and time.monotonic() < kept[1] else None
+
+    def put_back(self, key: Hashable, entry: Entry[_T]) -> None:
+        """Keep an object that was taken, for as long as before."""
+        self._kept[key] = entry
 
     def keep(self, key: Hashable, state: TopicState, until: float, thing: _T) -> None:
         """Keep an object that was made when the topic had this state, until that time of the monotonic clock."""

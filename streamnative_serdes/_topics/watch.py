@@ -175,8 +175,7 @@ class Watch:
 
     def ensure(self) -> None:
         """Start the thread, if it is not running."""
-        running = self._running
-        if self.allowed and (running is None or not running.is_alive()):
+        if self._running is None and self.allowed:
             self._start()
 
     def stop(self) -> None:
@@ -189,23 +188,30 @@ class Watch:
         self.stop()
 
     def _start(self) -> None:
-        # Assigned before it starts: after an interrupt in between, ensure() finds it not alive and starts another one.
-        self._running = thread = _Thread(self._run)
         try:
+            self._running = thread = _Thread(self._run)
             thread.start()
         except RuntimeError as error:  # the system refuses another thread, or the interpreter is ending
+            self._running = None
             logger.warning("cannot start the thread that checks for recreated topics: %s", error)
+        except BaseException:  # an interrupt: if the thread has started, it ends after one wait
+            self._running = None
+            raise
 
     def _run(self, thread: _Thread) -> None:
-        while not thread.ending.wait(self._seconds) and self._running is thread:
-            look = self._look()
-            if look is None:
-                return
-            try:
-                look()
-            except Exception as error:  # noqa: BLE001 - the next look may succeed
-                self._tell(error)
-            del look  # keeps its owner alive otherwise, while waiting
+        try:
+            while not thread.ending.wait(self._seconds) and self._running is thread:
+                look = self._look()
+                if look is None:
+                    return
+                try:
+                    look()
+                except Exception as error:  # noqa: BLE001 - the next look may succeed
+                    self._tell(error)
+                del look  # keeps its owner alive otherwise, while waiting
+        finally:
+            if self._running is thread:
+                self._running = None
 
     def _tell(self, error: Exception) -> None:
         if type(error) not in self._told:

@@ -30,11 +30,8 @@ def write_batch(
     serdes: _call_path.Serializer, policy: WritePolicy, topic: str, batch: Any, *, large_types: bool
 ) -> pa.Array | pa.RecordBatch:
     """As :meth:`KafkaAvroSerializer.serialize_batch`."""
-    # First of all: without pyarrow, which only batches need, nothing is registered.
-    from streamnative_serdes.arrow import ColumnWriter
-
     try:
-        writer, prefix, version = _bound(serdes, policy, topic, ColumnWriter)
+        writer, prefix, version = _bound(serdes, policy, topic)
     except SerdesError:
         _call_path.count_written(serdes, 0, 1)
         raise
@@ -69,12 +66,12 @@ class BatchWriter(NamedTuple):
     version: int | None
 
 
-def _bound(serdes: _call_path.Serializer, policy: WritePolicy, topic: str, make: type[ColumnWriter]) -> BatchWriter:
+def _bound(serdes: _call_path.Serializer, policy: WritePolicy, topic: str) -> BatchWriter:
     """The writer of the topic: that of the batch before if nothing about the topic has changed, else a new writer."""
     state = policy.binding.enter(serdes, topic, EncodeError)
     bound = policy.batch_writers.get(topic, state)
     if bound is None:
-        bound = _bound_first(serdes, policy, topic, make)
+        bound = _bound_first(serdes, policy, topic)
         if policy.conf["auto.register.schemas"] or not policy.has_schema:
             # Else the answer may rest on what the registry refused, which is remembered for a time only.
             policy.batch_writers.keep(topic, state, _until(policy, state), bound)
@@ -88,10 +85,11 @@ def _until(policy: WritePolicy, state: TopicState) -> float:
     return -math.inf if state.latest is None else state.latest.until
 
 
-def _bound_first(
-    serdes: _call_path.Serializer, policy: WritePolicy, topic: str, make: type[ColumnWriter]
-) -> BatchWriter:
+def _bound_first(serdes: _call_path.Serializer, policy: WritePolicy, topic: str) -> BatchWriter:
     """The writer of the topic by its present state."""
+    # First of all: without pyarrow, which only batches need, nothing is registered.
+    from streamnative_serdes.arrow import ColumnWriter
+
     refuse_columns(policy.engine, topic)
     other = policy.other_type(serdes, topic)
     if other is not None:
@@ -103,7 +101,7 @@ def _bound_first(
     bound = policy.bind(serdes, topic, None, None)
     assert bound.header is not None
     version = bound.version if len(bound.header) == header.SIZE else None  # an id is not a version
-    return BatchWriter(_writer(policy, codec_of_values(bound).schema, make), bound.header, version)
+    return BatchWriter(_writer(policy, codec_of_values(bound).schema, ColumnWriter), bound.header, version)
 
 
 def _writer(policy: WritePolicy, schema: Schema, make: type[ColumnWriter]) -> ColumnWriter | TypedColumnWriter:

@@ -436,12 +436,14 @@ def test_a_thing_is_there_while_the_topic_has_the_same_state() -> None:
     assert kept.get("k", state()) is None  # equal, but another object
 
 
-def test_a_thing_that_is_taken_is_gone_until_it_is_kept_again() -> None:
+def test_a_thing_that_is_taken_is_gone_until_it_is_put_back() -> None:
     kept, same = KeptWhileUnchanged[str](2), state()
     kept.keep("k", same, math.inf, "thing")
-    assert kept.take("k", same) == "thing"
+    entry = kept.take("k", same)
+    assert entry == (same, math.inf, "thing")
     assert kept.take("k", same) is None
-    kept.keep("k", same, math.inf, "thing")
+    kept.put_back("k", entry)
+    assert kept.get("k", same) == "thing"
     assert kept.take("k", state()) is None  # and is dropped, since it will never be valid again
     assert kept.take("k", same) is None
 
