@@ -27,7 +27,7 @@ from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 from arrow_avro_crate import NoCargoError, Rust, build, version
-from arrow_avro_jobs import OURS, PEER, bare, bodies_of, check, framed
+from arrow_avro_jobs import OURS, PEER, STRUCTS, bare, bodies_of, check, framed
 from arrow_avro_readers import ONE_DECODER, eight_versions, few
 from arrow_avro_table import speed
 from column_shapes import COLUMN_SHAPES, COLUMNS_BY_NAME, DIFFERENT
@@ -98,9 +98,16 @@ def in_new_process(digests: set[str], *arguments: str) -> float:
 
 def goals(cells: Results) -> Iterator[Goal]:
     for name, column, library in cells:
-        if library == PEER:
-            times = cells.times((name, column, PEER), (name, column, OURS))
-            yield Goal(f"{name}, {column}: >= {AHEAD:g}x {PEER}", times, AHEAD)
+        if library in (PEER, STRUCTS):
+            times = cells.times((name, column, library), (name, column, OURS))
+            yield Goal(f"{name}, {column}: >= {AHEAD:g}x {library}", times, AHEAD)
+
+
+def into_structs(cells: Results) -> str:
+    """What serde_avro_fast takes for the same messages, in one sentence."""
+    found = [(name, column) for name, column, library in cells if library == STRUCTS]
+    each = [f"{cells[*key, STRUCTS].ns:,.0f} ns ({key[1]}, {key[0].rpartition(', ')[2]})" for key in found]
+    return f"serde_avro_fast {version(STRUCTS)}, into structs, framed: {'; '.join(each)}. " if each else ""
 
 
 def main() -> int:
@@ -121,6 +128,7 @@ def main() -> int:
     rustc = subprocess.run(["rustc", "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()[1]
     one = next((job for key, job in cells.items() if key[-1] == ONE_DECODER), None)
     more = f"Eight versions with one decoder of arrow-avro: {one.ns:,.0f} ns per row. " if one else ""
+    more += into_structs(cells)
     text = f"{speed(cells)}\n\n{more}{machine('pyarrow')}, arrow-avro {version()}, Rust {rustc}."
     print(text, "", sep="\n")
     if given.write_docs:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Sequence
-from ctypes import POINTER, c_bool, c_char_p, c_int, c_size_t, c_void_p
+from ctypes import POINTER, c_bool, c_char_p, c_int, c_int64, c_size_t, c_void_p
 from pathlib import Path
 from typing import Any
 from weakref import finalize
@@ -26,9 +26,11 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "peer_writer": (c_void_p, c_char_p, c_bool, c_size_t),
     "peer_read": (c_void_p, c_void_p, c_void_p),
     "peer_write": (c_void_p, c_void_p),
+    "peer_schema": (c_char_p,),
+    "peer_structs": (c_void_p, c_bool, c_void_p, POINTER(c_int64)),
     "peer_free": (c_void_p, c_void_p, c_void_p),
 }
-STATUS = ("peer_read", "peer_write")
+STATUS = ("peer_read", "peer_write", "peer_structs")
 FREED = ("peer_messages", "peer_reader", "peer_writer")  # in the order of the arguments of peer_free
 
 
@@ -47,10 +49,10 @@ def build() -> Path:
     return TARGET / "release" / FILES.get(sys.platform, "libarrow_avro_peer.so")
 
 
-def version() -> str:
-    """The version of arrow-avro that is compiled."""
+def version(name: str = "arrow-avro") -> str:
+    """The version of a crate that is compiled."""
     packages = tomllib.loads((CRATE / "Cargo.lock").read_text())["package"]
-    return next(str(package["version"]) for package in packages if package["name"] == "arrow-avro")
+    return next(str(package["version"]) for package in packages if package["name"] == name)
 
 
 class Pointer:
@@ -120,6 +122,19 @@ class Rust:
 
     def write(self, writer: Pointer) -> None:
         self._done(self._library.peer_write(writer.pointer, None))
+
+    def schema(self, text: str) -> int:
+        """A schema for :meth:`structs`, which is never freed."""
+        found: int | None = self._library.peer_schema(text.encode())
+        if not found:
+            raise failure(self._library)
+        return found
+
+    def structs(self, schema: int, messages: Pointer, *, wide: bool) -> int:
+        """The sum of all fields of the structs of 3 or, with ``wide``, 10 fields that serde_avro_fast reads."""
+        total = c_int64()
+        self._done(self._library.peer_structs(schema, wide, messages.pointer, total))
+        return total.value
 
     def written(self, writer: Pointer) -> pa.Array:
         out = Handed()

@@ -3,6 +3,8 @@
 //! Each function returns null or -1 if something went wrong, and `peer_error` says what. What is read stays on the Rust
 //! side and is dropped, as long as `out` is null; otherwise it is handed over by Arrow's C data interface.
 
+mod structs;
+
 use std::cell::RefCell;
 use std::error::Error;
 use std::ffi::{CStr, CString, c_char};
@@ -273,6 +275,33 @@ pub unsafe extern "C" fn peer_write(writer: *mut Writer, out: *mut Handed) -> i3
         if !out.is_null() {
             hand_over(&binary_array(&rows), out)?;
         }
+        Ok(0)
+    })
+}
+
+/// A schema for `peer_structs`, which is never freed: there are two of them.
+///
+/// # Safety
+/// `schema` is a text of C.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peer_schema(schema: *const c_char) -> *mut serde_avro_fast::Schema {
+    guarded(null_mut(), || Ok(Box::into_raw(Box::new(unsafe { text(schema) }?.parse()?))))
+}
+
+/// Reads all messages into structs of 3 or, if `wide`, 10 fields; `sum` is that of their fields.
+///
+/// # Safety
+/// The pointers come from this library; `sum` has room for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn peer_structs(
+    schema: *const serde_avro_fast::Schema,
+    wide: bool,
+    messages: *const Messages,
+    sum: *mut i64,
+) -> i32 {
+    guarded(-1, || {
+        let found = structs::read(unsafe { &*schema }, wide, unsafe { &*messages })?;
+        unsafe { sum.write(found) };
         Ok(0)
     })
 }
