@@ -34,6 +34,7 @@ from .consuming import (
     TopicConsumer,
     bounds,
     committed_messages,
+    consumed,
     has_messages,
     place_of,
 )
@@ -65,6 +66,7 @@ __all__ = [
     "bounds_of",
     "client",
     "committed_messages",
+    "consumed",
     "delivery_seconds",
     "has_messages",
     "hint_for",

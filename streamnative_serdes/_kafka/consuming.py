@@ -11,11 +11,12 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
@@ -31,6 +32,7 @@ POLL_SECONDS: Final = 0.2  # so often Ctrl-C is noticed
 HALT_SECONDS: Final = 3.0
 READ_SECONDS: Final = 30.0  # without any progress before the end is reached
 _MOST: Final = 500  # messages at once
+_LONGEST_PAUSE: Final = 1.0  # seconds without garbage collection
 _CLUSTER_SECONDS: Final = 10.0
 # The client requires a group. Nobody joins it: partitions are assigned by hand, and no offset is committed.
 GROUP: Final = "streamnative-serdes"
@@ -41,12 +43,29 @@ ASSIGNED: Final[Mapping[str, Any]] = {
 }
 COMMITTED: Final[Mapping[str, Any]] = {**ASSIGNED, "isolation.level": "read_committed", "fetch.wait.max.ms": 100}
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+_M = TypeVar("_M")
 
 
 def place_of(message: Message) -> tuple[int, int]:
     """Partition and offset of a message that was consumed."""
     place: tuple[Any, Any] = message.partition(), message.offset()  # None is for messages that were not consumed
     return place
+
+
+def consumed(consume: Callable[[int, float], list[_M]], most: int, seconds: float) -> list[_M]:
+    """The result of a client's ``consume``. Python's garbage collector pauses meanwhile, if ``seconds`` are few.
+
+    The collector looks at all messages again and again while the client creates more of them, which takes as long as to
+    create them. It pauses in all threads.
+    """
+    pauses = gc.isenabled() and 0 <= seconds <= _LONGEST_PAUSE
+    if pauses:
+        gc.disable()
+    try:
+        return consume(most, seconds)
+    finally:
+        if pauses:
+            gc.enable()
 
 
 class StalledError(BrokerUnavailableError):
@@ -174,7 +193,7 @@ class RangeReader:
     def _take(self, most: int, seconds: float) -> list[Message]:
         self._raise_fault()
         wanted = most if self._beyond else min(most, self.to_go())
-        taken = self._consumer.consume(wanted, seconds)
+        taken = consumed(self._consumer.consume, wanted, seconds)
         found = [message for message in taken if message.error() is None]
         kept = self._kept(found)
         moved = self._pass(found)

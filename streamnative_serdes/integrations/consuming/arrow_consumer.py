@@ -19,7 +19,7 @@ import pyarrow as pa
 from confluent_kafka import Consumer, KafkaException, TopicPartition, libversion
 from confluent_kafka.error import ConsumeError
 
-from streamnative_serdes._kafka import POLL_SECONDS, ClientErrors, client
+from streamnative_serdes._kafka import POLL_SECONDS, ClientErrors, client, consumed
 from streamnative_serdes.arrow.dead_letters import DEAD_LETTER, dead_letters
 from streamnative_serdes.arrow.kafka_columns import ends_of, kafka_columns, kafka_schema, without_errors
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
@@ -217,7 +217,8 @@ class ArrowConsumer(Consumer):
         until = math.inf if timeout < 0 else time.monotonic() + timeout
         while True:
             left = until - time.monotonic()
-            taken, reports = without_errors(super().consume(most - len(found), max(min(left, POLL_SECONDS), 0.0)))
+            seconds = max(min(left, POLL_SECONDS), 0.0)
+            taken, reports = without_errors(consumed(super().consume, most - len(found), seconds))
             if self._changed:
                 found[:] = [each for each in found if (each.topic(), each.partition()) not in self._changed]
                 self._ends = {place: end for place, end in self._ends.items() if place not in self._changed}
