@@ -11,3 +11,9 @@ def confluent_id(data: Buffer) -> int | None:
 
     A guess: Avro without a header may begin with a zero byte too.
     """
+
+def foreign_prefix(data: Buffer, which: int) -> bytes | None:
+    """Return the prefix of another vendor's framing that ``data`` begins with, or None.
+
+    ``which`` are the framings that count, as bits: see ``Framings`` in _header.pxd.
+    """

@@ -18,12 +18,11 @@ from ._topics.topic_state import PickledSchema
 from .errors import ConfigError
 from .key_value import KeyValueSchema, TypedSchema
 from .models import Registered
-from .schema_registry import ConfluentRegistryClient, SchemaRegistryClient
 from .serialization import SerializationContext, Serializer
 
 
 class _Second(NamedTuple):
-    """The part of a pickle about a second registry."""
+    """The part of a pickle about a registry beside Pulsar's."""
 
     known: LearntIds
     answered: frozenset[str]
@@ -41,7 +40,7 @@ class _State(NamedTuple):
     topics: frozenset[str] = frozenset()
     known: tuple[PickledSchema, ...] = ()
     answered: frozenset[str] = frozenset()  # addresses that have answered before
-    second: _Second | None = None
+    others: tuple[tuple[str, _Second], ...] = ()  # by the prefix of their options
     seen: tuple[Any, ...] = ()  # versions of topics that a deserializer has read
 
 
@@ -49,8 +48,9 @@ class Lifecycle:
     """Mixed into each face, over a compiled ``_call_path`` class.
 
     A face names its ``OPTIONS`` and the class of its ``POLICY``, which is made from the checked options and the
-    constructor's arguments. The policy has ``conf``, ``binding``, ``topics`` (known but not bound), ``confluent``:
-    the schemas of the second registry, or None, and ``seen``: the versions of topics that a copy must know, or None.
+    constructor's arguments. The policy has ``conf``, ``binding``, ``topics`` (known but not bound), ``registries``:
+    the schemas of each registry beside Pulsar's, by the prefix of its options, and ``seen``: the versions of topics
+    that a copy must know, or None.
     """
 
     OPTIONS: ClassVar[tuple[config.Option, ...]]
@@ -126,11 +126,11 @@ class Lifecycle:
         if policy is not None:
             topics = frozenset({*policy.topics, *(bound.topic for bound in _call_path.bound_of(self))})
             binding: Binding = policy.binding
-            second = None if policy.confluent is None else _Second.of(policy.confluent)
+            others = tuple((prefix, _Second.of(schemas)) for prefix, schemas in policy.registries.items())
             seen = () if policy.seen is None else policy.seen.learnt()
             known, answered = binding.learnt(topics), binding.client.answered
             given = self._given._replace(is_key=policy.is_key)  # configure() may be changing it
-            state = _State(given, policy.conf, topics, known, answered, second, seen)
+            state = _State(given, policy.conf, topics, known, answered, others, seen)
         own = {key: value for key, value in vars(self).items() if key != "_given"}
         # A subclass may have an __init__ of its own, so none is called.
         return copyreg.__newobj__, (type(self),), (state, own)  # type: ignore[attr-defined]
@@ -146,9 +146,9 @@ class Lifecycle:
             policy.binding.client.met(state.answered)
             policy.binding.attach(self)  # makes room for what is learnt
             policy.binding.learn(state.known)
-            if state.second is not None:
-                policy.confluent.client.met(state.second.answered)
-                policy.confluent.learn(state.second.known)
+            for prefix, other in state.others:
+                policy.registries[prefix].client.met(other.answered)
+                policy.registries[prefix].learn(other.known)
             if policy.seen is not None:
                 policy.seen.learn(state.seen)
 
@@ -193,11 +193,11 @@ def _loaded(schema: Any) -> Any:
     return schema if schema is None or isinstance(schema, (type, Registered)) else load(schema)
 
 
-def _clients(policy: Any) -> list[SchemaRegistryClient | ConfluentRegistryClient]:
-    """The clients of a policy's registries: none before configure(), else Pulsar's, and the second registry's."""
+def _clients(policy: Any) -> list[Any]:
+    """The clients of a policy's registries: none before configure(), else Pulsar's, and those of others."""
     if policy is None:
         return []
-    return [policy.binding.client, *(() if policy.confluent is None else (policy.confluent.client,))]
+    return [policy.binding.client, *(schemas.client for schemas in policy.registries.values())]
 
 
 def refuse_no_function(convert: object) -> None:

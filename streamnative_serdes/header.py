@@ -8,10 +8,10 @@
 
 from typing import Final
 
-from ._header import confluent_id, pack, read
+from ._header import confluent_id, foreign_prefix, pack, read
 from .errors import EncodeError
 
-__all__ = ["MARKER", "SIZE", "confluent_id", "pack", "pack_id", "read"]
+__all__ = ["MARKER", "SIZE", "confluent_id", "foreign_prefix", "pack", "pack_id", "read"]
 
 MARKER: Final = b"\x03\x04"
 SIZE: Final = 10  # bytes

@@ -58,7 +58,8 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
 from streamnative_serdes._header cimport (
-    CONFLUENT_SIZE, FIRST_BY_HEADER, FIRST_PREFIXED, HEADER_SIZE, NO_FRAMING, NO_VERSION, confluent_id_of, version_of,
+    FIRST_BY_HEADER, FIRST_PREFIXED, HEADER_SIZE, NO_FRAMING, NO_VERSION, SignTable, bare_first, confluent_id_of,
+    key_of_prefix, prefix_of, prefix_size, version_of,
 )
 from streamnative_serdes.arrow.c_data cimport *
 from streamnative_serdes.codec.wire cimport *

@@ -4,6 +4,9 @@
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
+
 from streamnative_serdes.errors import EncodeError
 
 
@@ -42,3 +45,36 @@ def confluent_id(data):
     number = confluent_id_of(<uint8_t*>view.buf, view.len)
     PyBuffer_Release(&view)
     return None if number == NO_VERSION else number
+
+
+def foreign_prefix(data, int which):
+    """Return the prefix of another vendor's framing that ``data`` begins with, or None.
+
+    ``which`` are the framings that count, as bits: see ``Framings``.
+    """
+    cdef Py_buffer view
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    cdef int size = prefix_size(<uint8_t*>view.buf, view.len, which)
+    found = PyBytes_FromStringAndSize(<char*>view.buf, size) if size else None
+    PyBuffer_Release(&view)
+    return found
+
+
+cdef class SignTable:
+
+    def __cinit__(self, signs):
+        self.which, self.prefix_key = signs.which, signs.prefix_key
+        self.signs = <Sign*>calloc(SIGN_SLOTS, sizeof(Sign))
+        if self.signs is NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        free(self.signs)
+
+    cdef int64_t learn(self, const uint8_t* p, int size) except 0:
+        """Return the key of a prefix, and remember it."""
+        cdef Sign* sign = slot_of(self, p, size)
+        cdef int64_t key = self.prefix_key(PyBytes_FromStringAndSize(<char*>p, size))
+        memcpy(sign.prefix, p, size)
+        sign.key, sign.size = key, size
+        return key

@@ -6,7 +6,7 @@ A hit takes one look-up and no lock. On a miss the policy is asked, an object th
 
     bind(serdes, topic, key, context)                           what to read or write the topic with: a Bound
     recover(serdes, bound, data, given, sign, error)            the datum of a message that ``bound`` does not read
-    signs                                                       of Confluent's framings, if the policy reads any
+    signs                                                       of other framings, if the policy reads any
     competing(topic, key)                                       what else may read a message that was read: a Bound
     ambiguous(topic, key)                                       called for each message that has two readings
     context(topic, headers)                                     the context that to_dict or from_dict is called with
@@ -43,7 +43,8 @@ from libc.string cimport memcpy, memset
 from streamnative_serdes._cache cimport TopicCache
 from streamnative_serdes._codec cimport Codec
 from streamnative_serdes._header cimport (
-    CONFLUENT_SIZE, FIRST_BY_HEADER, FIRST_PREFIXED, HEADER_SIZE, NO_FRAMING, NO_VERSION, confluent_id_of, version_of,
+    CONFLUENT_SIZE, FIRST_BY_HEADER, FIRST_PREFIXED, HEADER_SIZE, NO_FRAMING, NO_VERSION, SignTable, bare_first,
+    confluent_id_of, is_foreign, key_of_prefix, prefix_of, prefix_size, version_of,
 )
 from streamnative_serdes.codec.wire cimport given, likely, sns_reraise, sns_same_text, unlikely
 from streamnative_serdes.threads cimport *
@@ -206,7 +207,7 @@ cdef inline bint reads_latest(Bound bound, object topic) noexcept:
 
 cdef struct Counts:
     int64_t messages, misses, errors
-    int64_t headerless, prefixed, by_header, fallbacks, ambiguous       # reading: see Deserializer
+    int64_t headerless, prefixed, by_header, foreign, fallbacks, ambiguous      # reading: see Deserializer
 
 
 cdef int add_counts(Counts* total, const Counts* more) noexcept:
@@ -216,6 +217,7 @@ cdef int add_counts(Counts* total, const Counts* more) noexcept:
     total.headerless += sns_counted(&more.headerless)
     total.prefixed += sns_counted(&more.prefixed)
     total.by_header += sns_counted(&more.by_header)
+    total.foreign += sns_counted(&more.foreign)
     total.fallbacks += sns_counted(&more.fallbacks)
     total.ambiguous += sns_counted(&more.ambiguous)
     return 0

@@ -1,14 +1,24 @@
 """Options of the SerDes, as tables of dotted keys; defaults, checks and docs/config.md come from them."""
 
 from .codec import CODEC_OPTIONS, READ_OPTIONS, WRITE_OPTIONS, CodecArguments, codec_arguments, codec_options
-from .confluent import CONFLUENT_OPTIONS, confluent_conf, inherits
+from .confluent import CONFLUENT_OPTIONS, FOREIGN_OPTIONS, confluent_conf, inherits, other_registries
+from .framings import (
+    APICURIO,
+    APICURIO_HEADER,
+    APICURIO_V3,
+    BY_NAME,
+    CONFLUENT,
+    CONFLUENT_HEADER,
+    FRAMINGS,
+    GLUE,
+    SHORT_IDS,
+    Framing,
+)
 from .option import Option, markdown, named
 from .parsing import NOT_THERE, parse, refuse_idle_registry
 from .registry import REGISTRY_OPTIONS, key_schema, refuse_other_tenant, schema_limits
 from .serdes import (
     AUTO_CONSUME_OPTIONS,
-    CONFLUENT,
-    CONFLUENT_HEADER,
     DESERIALIZER_OPTIONS,
     FASTAVRO,
     FIXED,
@@ -23,7 +33,11 @@ from .serdes import (
 )
 
 __all__ = [
+    "APICURIO",
+    "APICURIO_HEADER",
+    "APICURIO_V3",
     "AUTO_CONSUME_OPTIONS",
+    "BY_NAME",
     "CODEC_OPTIONS",
     "CONFLUENT",
     "CONFLUENT_HEADER",
@@ -31,6 +45,9 @@ __all__ = [
     "DESERIALIZER_OPTIONS",
     "FASTAVRO",
     "FIXED",
+    "FOREIGN_OPTIONS",
+    "FRAMINGS",
+    "GLUE",
     "HEADERLESS",
     "LATEST",
     "LATEST_SEEN",
@@ -39,11 +56,13 @@ __all__ = [
     "READ_OPTIONS",
     "REGISTRY_OPTIONS",
     "SERIALIZER_OPTIONS",
+    "SHORT_IDS",
     "SNIP_42",
     "VALUE",
     "WRITER",
     "WRITE_OPTIONS",
     "CodecArguments",
+    "Framing",
     "Option",
     "codec_arguments",
     "codec_options",
@@ -52,6 +71,7 @@ __all__ = [
     "key_schema",
     "markdown",
     "named",
+    "other_registries",
     "parse",
     "refuse_idle_registry",
     "refuse_other_tenant",

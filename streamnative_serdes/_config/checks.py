@@ -7,6 +7,7 @@ properties files.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import urlsplit
 
 from streamnative_serdes._schema import load
@@ -31,6 +32,15 @@ def text_or_function(value: object) -> str | Callable[[], str]:
         return text(value)
     except ValueError as expected:
         raise ValueError(f"{expected} or a function without arguments") from None
+
+
+def text_or_client(value: object) -> Any:
+    if callable(getattr(value, "get_schema_version", None)):
+        return value
+    try:
+        return text(value)
+    except ValueError as expected:
+        raise ValueError(f"{expected} or an object with a method get_schema_version") from None
 
 
 def user_info(value: object) -> str:

@@ -40,7 +40,12 @@ def checked(option: Option, given: object) -> Any:
 
 def named(conf: Mapping[str, Any], key: str) -> str:
     """Return ``key`` as the user writes it, for errors about the options ``conf`` of one registry."""
-    return key if key.startswith("sasl.") else f"{conf.get(PREFIX, '')}{key}"  # sasl.* belongs to the Kafka client
+    return key if key.startswith("sasl.") else prefixed(conf.get(PREFIX, ""), key)  # sasl.* belongs to the client
+
+
+def prefixed(prefix: str, key: str) -> str:
+    """Return the option ``key`` of the registry whose options begin with ``prefix``."""
+    return f"{prefix}{key.removeprefix('schema.') if prefix == 'apicurio.' else key}"
 
 
 def _shown(default: object) -> str:

@@ -9,6 +9,7 @@ from streamnative_serdes._nearest import did_you_mean, nearest
 from streamnative_serdes.errors import ConfigError
 
 from . import confluent, credentials
+from .framings import ALIKE, BY_NAME
 from .option import Option, checked
 from .registry import refuse_other_tenant
 from .serdes import DESERIALIZER_OPTIONS, FASTAVRO, SERIALIZER_OPTIONS
@@ -72,7 +73,7 @@ def _refuse_idle(options: tuple[Option, ...], conf: Mapping[str, Any]) -> None:
 
 
 def _refuse_contradictions(values: Mapping[str, Any]) -> None:
-    _refuse_half_of_confluent(values)
+    _refuse_half_of_a_registry(values)
     if "use.schema.version" in values:
         _refuse_two_choices(values)
     if "reader.schema.policy" in values:
@@ -88,31 +89,45 @@ def _refuse_contradictions(values: Mapping[str, Any]) -> None:
         _refuse_more_than_fastavro(values)
 
 
-def _refuse_half_of_confluent(values: Mapping[str, Any]) -> None:
-    name, asked = _confluents(values)
-    if asked and values.get(_SECOND) is None:
+_ADDRESSES: Mapping[str, str] = {
+    _SECOND: "the address of the registry with Confluent's schemas: http://localhost:8081",
+    "apicurio.registry.url": "the address of Apicurio's own API: http://localhost:8080/apis/registry/v2",
+    "azure.schema.registry.url": "the address of the namespace: https://NAMESPACE.servicebus.windows.net",
+    "glue.registry": "the region of the registry, or to a client of boto3's for Glue",
+}
+
+
+def _refuse_half_of_a_registry(values: Mapping[str, Any]) -> None:
+    name, framings = _foreign(values)
+    for framing in framings:
+        option = BY_NAME[framing].option
+        if values.get(option) is None:
+            raise ConfigError(f"{name} has {framing}, and {option} is missing", hint=f"set it to {_ADDRESSES[option]}")
+    if set(ALIKE) <= set(framings):
         raise ConfigError(
-            f"{name} has {asked}, and {_SECOND} is missing",
-            hint="set it to the address of the registry with Confluent's schemas: http://localhost:8081",
+            f"cannot enable both {' and '.join(ALIKE)}: both put 0x00 and an id of four bytes in front of the datum",
+            hint="leave one of them out: the registry that its id belongs to has to be known, as one topic has one. "
+            "Apicurio's compatible API serves its contentIds to `confluent` too, below /apis/ccompat/v7",
         )
 
 
 def refuse_idle_registry(values: Mapping[str, Any]) -> None:
-    """Raise ConfigError if the checked options of a SerDes have a second registry that no framing needs."""
-    name, asked = _confluents(values)
-    if values.get(_SECOND) is not None and not asked:
-        example = "framings=snip42,confluent,headerless reads" if name == "framings" else "framing=confluent writes"
+    """Raise ConfigError if the checked options of a SerDes have a registry that no framing needs."""
+    name, framings = _foreign(values)
+    used = {BY_NAME[framing].option for framing in framings}
+    idle = next((option for option in _ADDRESSES if values.get(option) is not None and option not in used), None)
+    if idle is not None:
+        framing = next(each.name for each in BY_NAME.values() if each.option == idle)
+        example = f"framings=snip42,{framing},headerless reads" if name == "framings" else "framing=confluent writes"
         raise ConfigError(
-            f"{_SECOND} has no effect with {name}={_joined(values[name])}",
-            hint=f"{example} messages with its schema ids",
+            f"{idle} has no effect with {name}={_joined(values[name])}", hint=f"{example} messages with its schema ids"
         )
 
 
-def _confluents(values: Mapping[str, Any]) -> tuple[str, str]:
-    """The option that names framings, and its first framing of Confluent's; "" if it names none of these."""
+def _foreign(values: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """The option that names framings, and those of its framings that need a registry beside Pulsar's."""
     name = next((name for name in ("framings", "framing") if name in values), "")
-    framings = _joined(values[name]).split(",") if name else []
-    return name, next((framing for framing in framings if framing.startswith("confluent")), "")
+    return name, [framing for framing in (_joined(values[name]).split(",") if name else ()) if framing in BY_NAME]
 
 
 def _joined(framings: str | tuple[str, ...]) -> str:
@@ -129,8 +144,8 @@ def _refuse_no_objects(values: Mapping[str, Any]) -> None:
 
 def _refuse_more_than_fastavro(values: Mapping[str, Any]) -> None:
     """Refuse options that fastavro, or what binds it, cannot fulfil."""
-    name, framing = _confluents(values)
-    asked = f"{name}={_joined(values[name])}" if framing else ""
+    name, framings = _foreign(values)
+    asked = f"{name}={_joined(values[name])}" if framings else ""
     if values.get("value.type") is not None:
         asked = "value.type"
     elif not values["avro.logical.types"]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from . import checks
 from .codec import READ_OPTIONS, WRITE_OPTIONS
-from .confluent import CONFLUENT_OPTIONS
+from .confluent import CONFLUENT_OPTIONS, FOREIGN_OPTIONS
+from .framings import CONFLUENT, FRAMINGS
 from .option import Option
 from .registry import REGISTRY_OPTIONS
 
-SNIP_42, CONFLUENT, CONFLUENT_HEADER, HEADERLESS = "snip42", "confluent", "confluent-header", "headerless"
+SNIP_42, HEADERLESS = "snip42", "headerless"
 COMPILED, FASTAVRO = "compiled", "fastavro"
 WRITER, LATEST_SEEN, LATEST, FIXED = "writer", "latest.seen", "latest", "fixed"  # policies for the reader's schema
 
@@ -93,6 +94,7 @@ SERIALIZER_OPTIONS = (
 DESERIALIZER_OPTIONS = (
     *REGISTRY_OPTIONS,
     *CONFLUENT_OPTIONS,
+    *FOREIGN_OPTIONS,
     *READ_OPTIONS,
     Option(
         "auto.register.schemas",
@@ -128,11 +130,12 @@ DESERIALIZER_OPTIONS = (
     Option(
         "framings",
         (SNIP_42, HEADERLESS),
-        checks.several_of(SNIP_42, CONFLUENT, CONFLUENT_HEADER, HEADERLESS, first=SNIP_42),
+        checks.several_of(SNIP_42, *(framing.name for framing in FRAMINGS), HEADERLESS, first=SNIP_42),
         "Which framings are read, and which of them is tried first if a message may have several: `snip42` (always the "
         "first), `confluent` (`0x00` and a schema id), `confluent-header` (the header `__value_schema_id`, or of keys "
-        "`__key_schema_id`) and `headerless`. Those of Confluent need `confluent.schema.registry.url`. See "
-        "[messages.md](messages.md).",
+        "`__key_schema_id`), `apicurio`, `apicurio-v3`, `apicurio-header`, `glue`, `azure`, `azure-content-type`, "
+        "`azure-header` and `headerless`. Those of Confluent need `confluent.schema.registry.url`, and the others the "
+        "address of their registry: [which-registry.md](which-registry.md). See [messages.md](messages.md).",
     ),
     _KEY_SCHEMA,
     Option(
@@ -162,11 +165,10 @@ DESERIALIZER_OPTIONS = (
 )
 
 
-# There is no reader's schema to convert to, and no second registry.
-_NOT_READING = {option.key for option in CONFLUENT_OPTIONS} | {
+# There is no reader's schema to convert to.
+_NOT_READING = {
     "allow.null",
     "avro.engine",
-    "framings",
     "key.schema",
     "reader.schema.incompatible",
     "reader.schema.policy",

@@ -25,14 +25,14 @@ from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundE
 from streamnative_serdes.key_value import INLINE, KeyValue, refuse_keys
 from streamnative_serdes.schema_registry import SchemaInfo
 
-from .attempts import headerless
+from .attempts import headerless, is_sign
 from .guess_format import with_hint
 from .pairs import inline_keys
 from .policy import NO_SCHEMA_YET, ReadPolicy
 from .readers import FRAMED, Read, Readers
 from .topic_schema import TopicSchema
 
-Rule: TypeAlias = Literal["header", "caller", "latest", "fallback", "no schema"]
+Rule: TypeAlias = Literal["header", "caller", "framing", "latest", "fallback", "no schema"]
 
 
 class DecodedBy(NamedTuple):
@@ -42,6 +42,7 @@ class DecodedBy(NamedTuple):
 
     - ``"header"``: the version in the message's header;
     - ``"caller"``: the version that the caller passed, or that Pulsar's metadata have;
+    - ``"framing"``: the id of another registry in the message, whose schema it is; its ``version`` is that id, or -1;
     - ``"latest"``: the topic's latest schema, since nothing names a version;
     - ``"fallback"``: the topic's latest schema, since the registry does not have the version in the header;
     - ``"no schema"``: none, the message is returned as bytes.
@@ -78,7 +79,7 @@ class GenericObject:
     @property
     def reader_schema(self) -> TopicSchema | None:
         """The schema that the message was written with; None if nothing names it, or the topic has no schema."""
-        return self.decoded_by.schema if self.decoded_by.rule in ("header", "caller") else None
+        return self.decoded_by.schema if self.decoded_by.rule in ("header", "caller", "framing") else None
 
 
 _MAX_SCHEMAS: Final = 10_000  # that one deserializer keeps
@@ -154,6 +155,8 @@ class AnyTypePolicy(ReadPolicy):
         """
         if key >= 0:
             return self._bind_header(state, key, for_key=for_key)
+        if is_sign(key):
+            return self._bind_sign(state, key)
         topic = state.topic.given
         rule: Rule = "latest" if key == _call_path.LATEST else "caller"
         try:
@@ -165,6 +168,17 @@ class AnyTypePolicy(ReadPolicy):
         if known is None:
             return self._missing(state, key, _call_path.without_header(key))
         return self._bind(topic, key, known, rule, lifetime, for_key=for_key)
+
+    def signed(self, state: TopicState, key: int, known: SchemaVersion | None, lifetime: float) -> _call_path.Bound:
+        """As for the base class."""
+        topic = state.topic.given
+        if known is None:
+            return _call_path.Bound(topic, key, 0, None, None, lifetime)
+        found = self._readings.get((topic, key))
+        if found is None or found.known is not known:
+            schema = TopicSchema(replace(known, topic=topic), self._readers, None)
+            found = self._readings.keep((topic, key), _Reading(known, schema))
+        return self._wrapped(topic, key, 0, found.by("framing"), lifetime)
 
     def _missing(self, state: TopicState, key: int, version: int) -> _call_path.Bound:
         lifetime = self.binding.missing_seconds(state, version)

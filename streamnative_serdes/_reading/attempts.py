@@ -8,10 +8,10 @@
 | an unknown one   | a version        | by the caller's, as a whole                                     |
 | none             |                  | by the latest, as a whole                                       |
 | none             | a version        | by the caller's, as a whole                                     |
-| Confluent's sign | (or a version)   | by the schema with that id; then as a message without a header  |
+| another sign     | (or a version)   | by the schema with that id; then as a message without a header  |
 
 Without "headerless" in ``framings``, no message is read as a whole by the latest or the caller's version. The last row
-is for framings of Confluent (see ``framings``), and its attempts may be in the other order.
+is for the framings of other registries (see ``framings``), and its attempts may be in the other order.
 
 Only the first row's message may have bytes behind its datum. In all others nothing but the bytes tells that the schema
 is right, so every byte has to be used.
@@ -25,21 +25,23 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from streamnative_serdes import header
-from streamnative_serdes._call_path import BY_HEADER, LATEST, UNFRAMED, Bound, without_header
+from streamnative_serdes._call_path import LATEST, UNFRAMED, Bound, without_header
 from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError, SerdesError
 
-PREFIX_SIZE: Final = 5  # bytes of Confluent's prefix
+from .framings import ForeignId, SchemaName, prefix_size
+
 # What is wrong with a message. All else (a registry that is away, a bad token) would fail for a good one too.
 ITS_OWN_FAULT: Final = (DecodeError, SchemaError, SchemaNotFoundError)
 UNKNOWN: Final = "which the registry does not have"
 UNREADABLE: Final = "with which it cannot be read"
+_VENDORS: Final = {"apicurio.": "Apicurio's", "glue.": "AWS Glue's", "azure.": "Azure's"}
 
 
 class Attempt(NamedTuple):
     """One way to read a message.
 
     Args:
-        key: of the schema: a version from a header, LATEST, ``without_header(version)``, or a sign of Confluent's.
+        key: of the schema: a version from a header, LATEST, ``without_header(version)``, or a sign of another registry.
         offset: in bytes, where the datum begins.
         fresh: whether a failure means that the topic may have another schema by now, so the registry is asked again.
             All other failures are reasons in the error of the message.
@@ -65,7 +67,7 @@ class Failure(NamedTuple):
 
 
 def is_sign(key: int) -> bool:
-    """Whether ``key`` stands for a schema of the second registry."""
+    """Whether ``key`` stands for a schema of a registry beside Pulsar's."""
     return key < UNFRAMED
 
 
@@ -73,7 +75,7 @@ def by_key(key: int, *, fresh: bool = False) -> Attempt:
     """The first attempt for messages that are bound under ``key``."""
     if key >= 0:
         return Attempt(key, header.SIZE, fresh)
-    return Attempt(key, PREFIX_SIZE if key < BY_HEADER else 0, fresh)
+    return Attempt(key, prefix_size(key), fresh)
 
 
 def headerless(caller: int | None) -> int:
@@ -86,7 +88,7 @@ def attempts_of(
 ) -> tuple[Attempt, ...]:
     """All attempts at a message that is bound under ``key``, by which the first one is.
 
-    ``caller`` is the version that the caller gave, and ``sign`` the sign of Confluent's framing that the message shows.
+    ``caller`` is the version that the caller gave, and ``sign`` the sign of another framing that the message shows.
     ``known``: there is a schema under ``key``. ``whole``: messages without a header are read.
     """
     if key < 0 and sign is not None and whole:
@@ -113,19 +115,26 @@ def unreadable(topic: str, failed: Sequence[Failure]) -> DecodeError:
     return DecodeError(f"{first}; {'; '.join(reasons)}", topic=topic, version=in_header)
 
 
-def schema_name(which: int | bytes) -> str:
-    """A schema of the second registry, in errors: by its id, or its GUID of 16 bytes."""
+def schema_name(which: SchemaName) -> str:
+    """A schema of another registry, in errors: by its id, or its GUID of 16 bytes."""
+    if isinstance(which, ForeignId):
+        return str(which)
     return f"schema id {which}" if isinstance(which, int) else f"GUID {UUID(bytes=which)}"
 
 
-def no_framing(topic: str, which: int | bytes, failed: Sequence[Failure], hint: str | None) -> DecodeError:
-    """The error of a message with a sign of Confluent's framing that cannot be read so, nor without a header."""
-    as_confluent, as_bare = sorted(failed, key=lambda one: not is_sign(one.attempt.key))
+def vendor_of(which: SchemaName) -> str:
+    """Whose framing and registry a name of a schema belongs to."""
+    return _VENDORS.get(which.registry if isinstance(which, ForeignId) else "", "Confluent's")
+
+
+def no_framing(topic: str, which: SchemaName, failed: Sequence[Failure], hint: str | None) -> DecodeError:
+    """The error of a message with the sign of another framing that cannot be read so, nor without a header."""
+    as_framed, as_bare = sorted(failed, key=lambda one: not is_sign(one.attempt.key))
     if isinstance(as_bare.error, DecodeError):
         as_bare.error.at(version=as_bare.version)
     return DecodeError(
-        f"expected Confluent's framing with {schema_name(which)}, or Avro without a header; "
-        f"as the former: {_reason(as_confluent)}; as the latter: {_reason(as_bare)}",
+        f"expected {vendor_of(which)} framing with {schema_name(which)}, or Avro without a header; "
+        f"as the former: {_reason(as_framed)}; as the latter: {_reason(as_bare)}",
         topic=topic,
         hint=hint,
     )

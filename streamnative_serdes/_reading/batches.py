@@ -11,12 +11,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from streamnative_serdes import _call_path
-from streamnative_serdes import _config as config
 from streamnative_serdes.errors import BatchTooLargeError, ConfigError, DecodeError, SchemaNotFoundError, SerdesError
 
 from .batch_reader import ERRORS, NO_WAY, BatchMessages, BatchReader, Wanted
 from .columns import NOTHING, AnyColumns, OtherTypeError, columns_by_policy, latest_of_columns, name_checked
-from .framings import HEADER
+from .framings import PACKED
 from .guess_format import with_hint
 from .messages import received
 from .policy import ReadPolicy
@@ -108,6 +107,13 @@ def _read_as_before(
     return batch
 
 
+def _unpacked(policy: ReadPolicy, data: Any) -> Any:
+    """The messages, of which those that AWS Glue's serializer has compressed are unpacked."""
+    from streamnative_serdes.arrow.pieces import replaced  # pyarrow is not needed otherwise
+
+    return replaced(data, PACKED, policy.signs.unpacked)
+
+
 def _keep(policy: ReadPolicy, key: tuple[str, Dialect, bool], state: TopicState, reader: BatchReader) -> None:
     """Keep the reader of a batch for the next one; without a known version, the topic may be of another type."""
     if not reader.reusable or state.newest is None:
@@ -136,6 +142,8 @@ def _read_first(
     state = policy.binding.use(topic)
     messages = data if _are_messages(data) else None
     keys = _keys(policy, topic, messages if headers is None else headers)
+    if policy.signs.unpacks:
+        data = _unpacked(policy, data)
     given = BatchMessages(wanted, data, keys, error_column, message_keys, messages)
     seen = policy.evolution.of_columns()
     if seen is not None:
@@ -145,7 +153,7 @@ def _read_first(
     if read_as is not None:
         return _read(given, wanted.columns(read_as))
     read = _read_as_policy(given)
-    if isinstance(read.reader, BatchReader) and not policy.signs.header:
+    if isinstance(read.reader, BatchReader) and not (policy.signs.header or policy.signs.unpacks):
         _keep(policy, (topic, dialect, large_types), state, read.reader)
     return read
 
@@ -253,10 +261,10 @@ def _keys(policy: ReadPolicy, topic: str, headers: Any) -> Any:
         return None
     if headers is None:
         raise ConfigError(
-            f"framings has {config.CONFLUENT_HEADER}, so the messages' headers are needed",
+            f"framings has {policy.signs.by_header}, so the messages' headers are needed",
             topic=topic,
             hint="pass headers=...; Spark's Kafka source has that column with the option includeHeaders=true",
         )
     from streamnative_serdes.arrow.pieces import keys_of  # pyarrow is not needed otherwise
 
-    return keys_of(headers, HEADER, policy.signs.header_key)
+    return keys_of(headers, policy.signs.header_keys)

@@ -34,8 +34,9 @@ from .attempts import (
     no_framing,
     schema_name,
     unreadable,
+    vendor_of,
 )
-from .framings import ConfluentFramings, UnknownIds
+from .framings import CONFLUENTS, ForeignId, SchemaName, Signs, UnknownIds
 from .guess_format import look_of, with_hint
 from .pairs import PairReading
 from .reader_schema import ReaderSchemaPolicy
@@ -74,13 +75,14 @@ class ReadPolicy:
         both = given.schema if isinstance(given.schema, KeyValueSchema) else None
         self.reading = _reading(conf, given.schema if both is None else None)
         self.falls_back: bool = conf["fallback.to.latest"]
-        self.signs = ConfluentFramings(conf, is_key=given.is_key)
+        self.signs = Signs(conf, is_key=given.is_key)
         keys = config.key_schema(conf)
         # In topics that are not of type KEY_VALUE: what reads bare keys, and whether such keys are read beside values.
         self._bare_keys = None if keys is None or not given.is_key else SchemaVersion.without_version(keys)
         self._keys_beside = keys is not None and not given.is_key
-        second = config.confluent_conf(conf)
-        self.confluent = None if second is None else ConfluentSchemas.shared(second)
+        self.registries = {
+            prefix: ConfluentSchemas.shared(own) for prefix, own in config.other_registries(conf).items()
+        }
         has_schema = self.reading is not None or both is not None
         self.evolution = ReaderSchemaPolicy(conf, self.binding, has_schema=has_schema, unversioned=self.signs.in_use)
         self.seen = self.evolution.seen
@@ -149,14 +151,18 @@ class ReadPolicy:
         return _call_path.Bound(topic, key, version, None, None, lifetime, pair)
 
     def _bind_sign(self, state: TopicState, key: int) -> _call_path.Bound:
-        """The bound reader of messages with a sign of Confluent's; no codec if they are read without a header."""
+        """The bound reader of messages with a sign; no codec if they are read without a header."""
         try:
             known, lifetime = self.by_sign(state.topic.given, key)
-            codec, holds = (None, lifetime) if known is None else self._codec(state, key, known)
+            return self.signed(state, key, known, lifetime)
         except SchemaError:
             if not self.signs.headerless:
                 raise
-            codec, lifetime, holds = None, self.conf["cache.missing.ttl.sec"], math.inf
+            return self.signed(state, key, None, self.conf["cache.missing.ttl.sec"])
+
+    def signed(self, state: TopicState, key: int, known: SchemaVersion | None, lifetime: float) -> _call_path.Bound:
+        """The bound reader of messages with a sign by the schema ``known``; empty without one."""
+        codec, holds = (None, lifetime) if known is None else self._codec(state, key, known)
         return self.bound_to(state.topic.given, key, 0, codec, min(lifetime, holds))
 
     def known(self, topic: Topic, key: int, there: frozenset[int] | None = None) -> tuple[SchemaVersion | None, float]:
@@ -199,26 +205,39 @@ class ReadPolicy:
         return DecodeError(expected if self.signs.expected else "framings has none for keys", topic=topic, hint=hint)
 
     def by_sign(self, topic: str, key: int, *, anyway: bool = False) -> tuple[SchemaVersion | None, float]:
-        """As :meth:`known`, for a schema of the second registry, whose ids never change their meaning.
+        """As :meth:`known`, for a schema of another registry, whose ids never change their meaning.
 
         ``anyway``: ask for the schema, even if too many ids of this topic are unknown.
         """
-        assert self.confluent is not None
+        if self.signs.is_packed(key):
+            raise self._packed(topic)
         which = self.signs.schema_of(key)
-        known = self.confluent.known(which)
+        schemas = self.registry_of(which)
+        known = schemas.known(which)
         if known is not None:
             return known, math.inf
-        missing = self.confluent.missing_seconds(which)
+        missing = schemas.missing_seconds(which)
         if self.signs.headerless and (missing or (not anyway and self._unknown_ids.too_many(topic))):
             return None, missing
         try:
-            found = self.confluent.by_id(which) if isinstance(which, int) else self.confluent.by_guid(which)
-            return found, math.inf
+            return schemas.by_key(which), math.inf
         except SchemaNotFoundError:
             self._unknown_ids.note(topic)
             if not self.signs.headerless:
                 raise self.unknown(topic, key) from None
-            return None, self.confluent.missing_seconds(which)
+            return None, schemas.missing_seconds(which)
+
+    def registry_of(self, which: SchemaName) -> ConfluentSchemas:
+        """The schemas of the registry that has a schema of this name."""
+        return self.registries[which.registry if isinstance(which, ForeignId) else CONFLUENTS]
+
+    def _packed(self, topic: str) -> DecodeError:
+        return DecodeError(
+            "expected AWS Glue's framing with a datum compressed by zlib; it is damaged, or larger than "
+            f"{self.conf['glue.max.unpacked.size']} bytes when it is unpacked",
+            topic=topic,
+            hint="glue.max.unpacked.size is the limit",
+        )
 
     def _codec(self, state: TopicState, key: int, known: SchemaVersion) -> tuple[Codec, float]:
         """The codec for messages under ``key``, with the reader's schema if any, and its lifetime in seconds."""
@@ -263,7 +282,7 @@ class ReadPolicy:
     ) -> Any:
         """The datum of a message that ``bound`` does not read: ``error`` says why; None: the version is unknown.
 
-        ``caller`` is the version that the caller gave, and ``sign`` that of Confluent's framing that it shows.
+        ``caller`` is the version that the caller gave, and ``sign`` that of another framing that it shows.
         """
         topic, key = bound.topic, bound.key
         why: SerdesError | None = None
@@ -309,7 +328,7 @@ class ReadPolicy:
         known, _ = self.by_sign(topic, key, anyway=True)
         if known is None:
             raise self.unknown(topic, key)
-        return self.bound_to(topic, key, 0, self._codec(self.binding.use(topic), key, known)[0])
+        return self.signed(self.binding.use(topic), key, known, math.inf)
 
     def _read_otherwise(
         self, serdes: _call_path.Deserializer, data: Any, attempts: Sequence[Attempt], first: Failure
@@ -365,9 +384,10 @@ class ReadPolicy:
         return no_framing(topic, self.signs.schema_of(sign), failed, hint)
 
     def unknown(self, topic: str, key: int) -> SchemaNotFoundError:
-        """The error of a message whose sign names a schema that the second registry does not have."""
-        which = schema_name(self.signs.schema_of(key))
-        return SchemaNotFoundError(f"the second registry does not have {which}", topic=topic, status=404)
+        """The error of a message whose sign names a schema that its registry does not have."""
+        which = self.signs.schema_of(key)
+        registry = f"{vendor_of(which)} registry" if isinstance(which, ForeignId) else "the second registry"
+        return SchemaNotFoundError(f"{registry} does not have {schema_name(which)}", topic=topic, status=404)
 
     def _read_afresh(
         self, serdes: _call_path.Deserializer, bound: _call_path.Bound, data: Any, error: DecodeError
@@ -441,14 +461,16 @@ class ReadPolicy:
         )
 
     def ambiguous(self, topic: str, key: int) -> None:
-        """Log, once per topic, that a message in Confluent's framing can be read as bare Avro too, or the reverse."""
+        """Log, once per topic, that a message in another framing can be read as bare Avro too, or the reverse."""
         if not self.is_news(topic, AMBIGUOUS):
             return
+        which = self.signs.schema_of(key)
         logger.warning(
-            "topic %s: a message can be read both with Confluent's framing (%s) and as Avro without a header; "
+            "topic %s: a message can be read both with %s framing (%s) and as Avro without a header; "
             "the order of the option framings decides: %s",
             topic,
-            schema_name(self.signs.schema_of(key)),
+            vendor_of(which),
+            schema_name(which),
             ",".join(self.conf["framings"]),
         )
 
@@ -468,7 +490,7 @@ class ReadPolicy:
             SchemaRegistryError: the registry cannot be asked.
         """
         self.binding.checked(topic, DecodeError)
-        return self._keys_beside or self.signs.prefix or self.signs.header or self.has_pairs(topic)
+        return self._keys_beside or bool(self.signs.declared) or self.has_pairs(topic)
 
     def has_pairs(self, topic: Topic) -> bool:
         """Whether the topic is of type KEY_VALUE; always true if the deserializer was given schemas of both halves.

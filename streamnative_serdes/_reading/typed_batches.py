@@ -37,7 +37,7 @@ class PairReader:
     def __init__(self, given: BatchMessages, columns: TypedColumns, target: Target | None) -> None:
         if given.wanted.policy.signs.in_use:
             raise ConfigError(
-                "messages of type KEY_VALUE have no framings of Confluent's",
+                "messages of type KEY_VALUE have no framings of other registries",
                 topic=given.wanted.topic,
                 hint="leave out framings",
             )

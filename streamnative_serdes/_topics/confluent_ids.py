@@ -1,4 +1,4 @@
-"""The schemas behind the ids and GUIDs of a registry with Confluent's API, as far as this process knows them.
+"""The schemas behind the ids and GUIDs of a registry beside Pulsar's, as far as this process knows them.
 
 An id never changes its meaning, so a known id is kept as long as there is room. An unknown id may be registered at any
 moment, so it is remembered for ``cache.missing.ttl.sec`` only. Messages without a header that begin with a zero byte
@@ -10,10 +10,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Mapping
 from copy import copy
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 from streamnative_serdes._config import schema_limits
+from streamnative_serdes._config.option import PREFIX
 from streamnative_serdes._log import logger
 from streamnative_serdes._schema import Schema
 from streamnative_serdes._single_flight import Flights
@@ -27,6 +28,7 @@ from streamnative_serdes.errors import (
     SerdesError,
 )
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, ConfluentSchema, SchemaInfo
+from streamnative_serdes.schema_registry.foreign import FOREIGN_CLIENTS
 
 from .cache import LruMap
 from .schema_version import Compiled, SchemaVersion
@@ -38,17 +40,21 @@ _GUID_SIZE: Final = 16  # bytes
 _MOST_MISSING: Final = 10_000  # unknown ids and GUIDs that are remembered; each takes about 200 bytes
 
 
+# An id (int) or GUID (bytes) of Confluent's API; for other registries, what their client's ``by_key`` takes.
+Key: TypeAlias = int | bytes | tuple[Any, ...]
+
+
 class LearntIds(NamedTuple):
     """The known schemas of one process, for a pickle: texts by id or GUID, and the ids of (subject, text)."""
 
-    schemas: tuple[tuple[int | bytes, str], ...]
+    schemas: tuple[tuple[Key, str], ...]
     written: tuple[tuple[str, str, int], ...]
 
 
 class _Schema(NamedTuple):
     """A known schema, by its id or GUID."""
 
-    key: int | bytes
+    key: Key
     known: SchemaVersion
 
 
@@ -61,16 +67,19 @@ class _Written(NamedTuple):
 
 
 class ConfluentSchemas:
-    """The schemas of one registry with Confluent's API; threads share it, and it survives a fork.
+    """The schemas of one registry beside Pulsar's; threads share it, and it survives a fork.
 
-    ``client`` asks the registry: it has ``answered`` and ``met`` for a pickle, ``calls`` and ``close``.
+    ``client`` asks the registry: it has ``answered`` and ``met`` for a pickle, ``calls`` and ``close``. For registries
+    with Confluent's API it is a ConfluentRegistryClient, for others it only finds schemas by key.
 
     Args:
-        conf: the options of that registry, as ``config.confluent_conf`` returns them.
+        conf: the options of that registry, as ``config.other_registries`` returns them.
     """
 
     def __init__(self, conf: Mapping[str, Any]) -> None:
-        self.client = ConfluentRegistryClient(conf)
+        other = FOREIGN_CLIENTS.get(conf.get(PREFIX, ""))
+        self._confluent = other is None  # bytes at the root of a schema have no length there
+        self.client: Any = ConfluentRegistryClient(conf) if other is None else other(conf)
         self._limits = schema_limits(conf)
         self._missing_ttl: float = conf["cache.missing.ttl.sec"]
         capacity: int = conf["cache.capacity"]
@@ -91,6 +100,12 @@ class ConfluentSchemas:
         registries.forget()
 
     # Reading
+
+    def by_key(self, key: Key) -> SchemaVersion:
+        """The schema of an id, a GUID, or what else names a schema in the registry; raises as :meth:`by_id`."""
+        if isinstance(key, tuple):
+            return self._schema(key, NO_ID, lambda: self.client.by_key(key))
+        return self.by_id(key) if isinstance(key, int) else self.by_guid(key)
 
     def by_id(self, id: int) -> SchemaVersion:  # noqa: A002 - Confluent's word for it
         """The schema with this id, which is its ``version``.
@@ -116,16 +131,16 @@ class ConfluentSchemas:
             raise SchemaNotFoundError(f"expected a GUID of {_GUID_SIZE} bytes, got {len(guid)} bytes")
         return self._schema(guid, NO_ID, lambda: self.client.by_guid(guid))
 
-    def known(self, key: int | bytes) -> SchemaVersion | None:
+    def known(self, key: Key) -> SchemaVersion | None:
         """The known schema of an id or GUID, without a request; None if the id or GUID is not known."""
         held = self._known.use(key)
         return None if held is None else held.known
 
-    def missing_seconds(self, key: int | bytes) -> float:
+    def missing_seconds(self, key: Key) -> float:
         """For how many seconds more an id or GUID that was not found counts as unknown."""
         return max((self._missing.get(key) or 0.0) - time.monotonic(), 0.0)
 
-    def _schema(self, key: int | bytes, version: int, ask: Callable[[], ConfluentSchema]) -> SchemaVersion:
+    def _schema(self, key: Key, version: int, ask: Callable[[], ConfluentSchema]) -> SchemaVersion:
         held = self.known(key)
         if held is not None:
             return held
@@ -135,7 +150,7 @@ class ConfluentSchemas:
         self._refuse_again(key)
         return self._flights.run(key, lambda: self._fetch(key, version, ask))
 
-    def _fetch(self, key: int | bytes, version: int, ask: Callable[[], ConfluentSchema]) -> SchemaVersion:
+    def _fetch(self, key: Key, version: int, ask: Callable[[], ConfluentSchema]) -> SchemaVersion:
         held = self._known.get(key)  # another thread may just have got it
         if held is not None:
             return held.known
@@ -151,9 +166,9 @@ class ConfluentSchemas:
             logger.warning("%s has rules, such as for field encryption, which are not applied", _name(key))
         return self._keep(key, version, self._one_text(key, found))
 
-    def _one_text(self, key: int | bytes, found: ConfluentSchema) -> Compiled:
+    def _one_text(self, key: Key, found: ConfluentSchema) -> Compiled:
         try:
-            return Compiled.of(self.client.self_contained(found), self._limits, confluent=True)
+            return Compiled.of(self.client.self_contained(found), self._limits, confluent=self._confluent)
         except NestedTooDeeplyError:  # depends on the caller's stack, so the next call may succeed
             raise
         except (SchemaError, SchemaNotFoundError) as error:
@@ -161,7 +176,7 @@ class ConfluentSchemas:
         self._refuse(key, fault)
         raise fault
 
-    def _keep(self, key: int | bytes, version: int, compiled: Compiled) -> SchemaVersion:
+    def _keep(self, key: Key, version: int, compiled: Compiled) -> SchemaVersion:
         known = SchemaVersion(SchemaInfo(version, "AVRO", compiled.schema.text), avro=compiled)
         self._known.change(key, lambda _: _Schema(key, known), used=True)
         return known
@@ -204,7 +219,7 @@ class ConfluentSchemas:
         held = self._written.get((subject, text))
         if held is not None:
             return held.id
-        number = self.client.register(subject, text) if register else self.client.lookup(subject, text)[0]
+        number: int = self.client.register(subject, text) if register else self.client.lookup(subject, text)[0]
         self._missing.drop(number)
         self._keep_written(_Written(subject, text, number))
         return number
@@ -235,7 +250,7 @@ class ConfluentSchemas:
         for key, text in learnt.schemas:
             if self._known.get(key) is None:
                 try:
-                    compiled = Compiled.of(text, self._limits, confluent=True)
+                    compiled = Compiled.of(text, self._limits, confluent=self._confluent)
                     self._keep(key, key if isinstance(key, int) else NO_ID, compiled)
                 except SchemaError as error:  # by a limit of this process: asked for again when it is needed
                     logger.debug("%s was not taken over: %s", _name(key), error)
@@ -251,9 +266,11 @@ class ConfluentSchemas:
 registries: Final[Shared[ConfluentSchemas]] = Shared()  # of this process
 
 
-def _kind(key: int | bytes) -> str:
-    return "ids" if isinstance(key, int) else "GUIDs"
+def _kind(key: Key) -> str:
+    return "ids" if isinstance(key, int | tuple) else "GUIDs"
 
 
-def _name(key: int | bytes) -> str:
+def _name(key: Key) -> str:
+    if isinstance(key, tuple):
+        return str(key)
     return f"schema id {key}" if isinstance(key, int) else f"schema GUID {UUID(bytes=key)}"

@@ -96,6 +96,7 @@ class WritePolicy:
         self._keys_beside = keys is not None and not given.is_key  # the serializer writes bare keys, too
         second = config.confluent_conf(conf)
         self.confluent = None if second is None else ConfluentSchemas.shared(second)
+        self.registries = {} if self.confluent is None else {"confluent.": self.confluent}
         self.engine = engine_of(conf)
         self.topics: set[str] = set()  # that are written in batches, or were asked for ahead of their first message
         self.writers: Memo[object, ColumnWriter | TypedColumnWriter] = Memo(64)  # of batches, by schema

@@ -139,6 +139,33 @@ def messages_of(data: Any) -> Messages:
     return Messages(kind, list(arrays))
 
 
+def replaced(data: Any, beginning: bytes, change: Callable[[bytes], bytes | None]) -> Any:
+    """Return messages, those that begin with ``beginning`` as ``change`` returns them; unchanged where that is None."""
+    if has_client_messages(data):
+        if any(message.error() is not None for message in data):  # whoever reads them says what is wrong
+            return data
+        data = [message.value() for message in data]
+    if isinstance(data, list | tuple):
+        return [_changed(one, beginning, change) for one in data]
+    if not isinstance(data, pa.Array | pa.ChunkedArray):
+        data = pa.chunked_array(data) if hasattr(data, "__arrow_c_stream__") else pa.array(data)
+    kind = (
+        pa.large_binary() if pa.types.is_large_binary(data.type) or pa.types.is_large_string(data.type) else pa.binary()
+    )
+    messages = data if data.type == kind else data.cast(kind)
+    there = pc.starts_with(messages, beginning).fill_null(False)
+    if not pc.any(there).as_py():
+        return data
+    new = [_changed(one, beginning, change) for one in messages.filter(there).to_pylist()]
+    return pc.replace_with_mask(messages, there, pa.array(new, kind))
+
+
+def _changed(message: Any, beginning: bytes, change: Callable[[bytes], bytes | None]) -> Any:
+    if not isinstance(message, bytes | bytearray | memoryview) or bytes(message[: len(beginning)]) != beginning:
+        return message
+    return change(bytes(message)) or message
+
+
 def array_of_keys(data: Any) -> tuple[object, object]:
     """Return the keys of messages as one array: (schema capsule, array capsule). The caller checks its type.
 
@@ -258,14 +285,14 @@ def _not_taken(expected: str, data: object, instead: dict[str, str]) -> TypeErro
 _EXPECTED = "expected an array with a list of (key, value) structs for each message"
 
 
-def keys_of(headers: Any, name: str, key_of: Callable[[bytes], int]) -> pa.Buffer:
-    """Return an int64 for each message: ``key_of(value)`` of its first header called ``name``, or 0 without one.
+def keys_of(headers: Any, names: Iterable[tuple[str, Callable[[bytes], int]]]) -> pa.Buffer:
+    """Return an int64 for each message: ``key_of(value)`` of the first of ``names`` where that is not 0, else 0.
 
     Args:
         headers: an Arrow array, chunked or not, of lists of structs (key, value), as Spark's Kafka source has them; or
             a list with the headers of each message as a client returns them; or a client's messages.
-        name: the name of the header.
-        key_of: is called once for each distinct value.
+        names: names of headers, each with its ``key_of``, which is called once for each distinct value. Of several
+            headers of one name, a message's first one counts.
 
     Raises:
         DecodeError: ``headers`` is something else.
@@ -275,14 +302,21 @@ def keys_of(headers: Any, name: str, key_of: Callable[[bytes], int]) -> pa.Buffe
     if not lists or not pa.types.is_struct(column.type.value_type) or column.type.value_type.num_fields != 2:
         raise DecodeError(f"{_EXPECTED}, got {column.type}")
     rows, entries = pc.list_parent_indices(column), pc.list_flatten(column)
+    keys = pa.nulls(len(column), pa.int64())
+    for name, key_of in names:
+        keys = pc.coalesce(keys, _keys_of(name, key_of, rows, entries, len(column)))
+    keys = keys.fill_null(0)
+    return keys.buffers()[1].slice(8 * keys.offset, 8 * len(keys))
+
+
+def _keys_of(name: str, key_of: Callable[[bytes], int], rows: pa.Array, entries: pa.Array, count: int) -> pa.Array:
     names, values = entries.field(0), entries.field(1)
     there = pc.and_kleene(pc.equal(names.cast(pa.string()), name), pc.is_valid(values))
     values = values.filter(there).cast(pa.binary()).dictionary_encode()
-    of_value = pa.array([key_of(value) for value in values.dictionary.to_pylist()], pa.int64())
+    of_value = pa.array([key_of(value) or None for value in values.dictionary.to_pylist()], pa.int64())
     # Per message, the place of its first such header among all of them.
-    place = pc.index_in(pa.array(range(len(column)), rows.type), value_set=rows.filter(there))
-    keys = of_value.take(values.indices.take(place)).fill_null(0)
-    return keys.buffers()[1].slice(8 * keys.offset, 8 * len(keys))
+    place = pc.index_in(pa.array(range(count), rows.type), value_set=rows.filter(there))
+    return of_value.take(values.indices.take(place))
 
 
 def _chunk(headers: Any) -> pa.Array:

@@ -10,8 +10,6 @@ from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, head
 from streamnative_serdes import _config as config
 from streamnative_serdes._call_path import LATEST, policy_of
 from streamnative_serdes._config import (
-    CONFLUENT,
-    CONFLUENT_HEADER,
     DESERIALIZER_OPTIONS,
     REGISTRY_OPTIONS,
     SERIALIZER_OPTIONS,
@@ -21,7 +19,7 @@ from streamnative_serdes._config import (
     schema_limits,
 )
 from streamnative_serdes._reading.attempts import Attempt
-from streamnative_serdes._reading.framings import schema_id_header
+from streamnative_serdes._reading.framings import ForeignId
 from streamnative_serdes._reading.policy import ReadPolicy
 from streamnative_serdes._schema import Limits, Schema, parse_given
 from streamnative_serdes._topics.schema_version import Compiled, SchemaVersion, holds, known_from
@@ -51,7 +49,7 @@ _RAW_WRITING: Final = {"avro.logical.types": False, "validate.strict.allow.defau
 class Decoded:
     """A message's value and how it was read."""
 
-    framing: str | None  # ``snip42``, ``headerless``, ``confluent`` or ``confluent-header``; None for a tombstone
+    framing: str | None  # as the option ``framings`` names it; None for a tombstone
     version: int | None  # of the schema that read it; None for a tombstone, and for a schema of the second registry
     value: Any  # JSON
     header_version: int | None = None  # the version that the header names, if another schema has read the message
@@ -210,27 +208,24 @@ class MessageDecoder:
         return Decoded(_FRAMED if offset else _BARE, version, shown, other)
 
     def _signed(self) -> int:
-        """How many messages a schema of the second registry has read so far."""
-        if self._policy.confluent is None:
-            return 0
+        """How many messages a schema of another registry has read so far."""
         counts = self._deserializer.stats()
-        return counts.get("confluent", 0) + counts.get("confluent_header", 0)
+        return sum(counts.get(name, 0) for name in ("confluent", "confluent_header", "other_framings"))
 
     def _decoded_by_sign(self, data: bytes, headers: Any, datum: Any) -> Decoded:
-        signs, confluent = self._policy.signs, self._policy.confluent
-        assert confluent is not None
-        by_header = schema_id_header(headers) if signs.header else None
-        which = header.confluent_id(data) if by_header is None else signs.schema_of(signs.header_key(by_header))
-        known = None if which is None else confluent.known(which)
-        assert which is not None
+        sign = self._policy.signs.named_in(headers) or self._policy.signs.named_by(data)
+        assert sign is not None
+        framing, which = sign
+        known = self._policy.registry_of(which).known(which)
         assert known is not None  # the message was read by it
         reading = self._policy.reading
         # Written again, since bytes at the root have a length everywhere but in Confluent's framings.
         plain = Compiled.of(known.schema.text, schema_limits(self._policy.conf)).schema
         schema = plain if reading is None else reading.target.schema
         shown = self._written_again(schema, datum)
-        framing = CONFLUENT if by_header is None else CONFLUENT_HEADER
-        named = which if isinstance(which, int) else str(UUID(bytes=which))
+        named = str(UUID(bytes=which)) if isinstance(which, bytes) else which
+        if isinstance(named, ForeignId):
+            named = named.value
         return Decoded(framing, None, shown, schema=named)
 
     def _written_again(self, schema: Schema, datum: Any) -> Any:

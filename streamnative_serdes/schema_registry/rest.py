@@ -130,17 +130,7 @@ class Rest:
 
     def understood(self, request: ApiRequest, reply: Reply, meaning: Callable[[Any], _T]) -> _T:
         """Parse a successful response as in :meth:`ask`. Raises SchemaRegistryError for any other response."""
-        if reply.status not in self._api.successes:
-            raise self._api.refusal(request, reply, self._auth.hint)
-        if reply.repeats(reply.body.decode("utf-8", "replace")):  # schemas appear in errors and logs
-            raise SchemaRegistryError(
-                f"cannot {request.operation}: the response contains our credentials, so it is discarded",
-                url=reply.url,
-                topic=request.topic,
-                version=request.version,
-                hint=f"{self._api.option} is probably not {self._api.kind}; or a name in the schema contains the "
-                "password",
-            )
+        self._accept(request, reply)
         try:
             return meaning(reply.json())
         except ValueError as expected:
@@ -153,6 +143,25 @@ class Rest:
             version=request.version,
             hint=self._api.odd(request, reply),
         )
+
+    def text(self, request: ApiRequest) -> str:
+        """Send a request, and return the response as text. Raises SchemaRegistryError for a refusal."""
+        reply = self.send(request)
+        self._accept(request, reply)
+        return reply.body.decode("utf-8", "replace")
+
+    def _accept(self, request: ApiRequest, reply: Reply) -> None:
+        if reply.status not in self._api.successes:
+            raise self._api.refusal(request, reply, self._auth.hint)
+        if reply.repeats(reply.body.decode("utf-8", "replace")):  # schemas appear in errors and logs
+            raise SchemaRegistryError(
+                f"cannot {request.operation}: the response contains our credentials, so it is discarded",
+                url=reply.url,
+                topic=request.topic,
+                version=request.version,
+                hint=f"{self._api.option} is probably not {self._api.kind}; or a name in the schema contains the "
+                "password",
+            )
 
     # One attempt: it authenticates, follows redirects, and fails over between addresses
 

@@ -24,7 +24,7 @@ from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes._auth.tokens import Renewed, Token
 from streamnative_serdes._call_path import policy_of
 from streamnative_serdes._http.exchange import _TlsAdapter
-from streamnative_serdes._reading.framings import ConfluentFramings, UnknownIds
+from streamnative_serdes._reading.framings import Signs, UnknownIds
 from streamnative_serdes._schema import Limits
 from streamnative_serdes._topics.schema_version import Compiled
 from streamnative_serdes._topics.shared import Shared
@@ -217,7 +217,7 @@ def test_each_unknown_id_counts() -> None:
 
 
 def test_a_header_has_one_number_in_all_threads(conf: dict[str, str]) -> None:
-    framings = ConfluentFramings(policy_of(KafkaAvroDeserializer(conf)).conf)
+    framings = Signs({**policy_of(KafkaAvroDeserializer(conf)).conf, "framings": ("snip42", "confluent-header")})
     values = [b"\0" + number.to_bytes(4) for number in range(500)]
     found = in_threads(lambda _: [framings.header_key(value) for value in values])
     assert all(keys == found[0] for keys in found)

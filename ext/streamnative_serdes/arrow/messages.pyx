@@ -13,6 +13,7 @@ cdef enum Stop:                 # why the loop stopped
     UNKNOWN                     # a version without a route
     FAILED                      # a row that cannot be read
     BARE                        # no route yet for a message that is read without a header first
+    NEW_SIGN                    # a prefix whose key is not known yet
 
 cdef struct Route:
     bint there
@@ -111,7 +112,9 @@ cdef class Batch:
     cdef int64_t version        # of the row where the loop stopped
     cdef int64_t pool           # batch_slots_left before that row
     cdef bint signs             # messages with Confluent's framings are read too; the rest is for them
-    cdef bint bare, prefix, prefix_second, header_second    # as in serdes/deserializer.pyx
+    cdef bint bare, prefix, prefix_second               # as in serdes/deserializer.pyx
+    cdef SignTable prefixes     # of framings that are not Confluent's; only if there are some
+    cdef bint foreign           # there are some
     cdef Py_buffer keys_view
     cdef bint keyed
     cdef const int64_t* keys    # if keyed: by row, 0 where its headers name no schema
@@ -156,7 +159,8 @@ cdef class Batch:
 
     cdef int read_signs(self, object signs, object keys) except -1:
         self.signs, self.bare, self.prefix = True, signs.headerless, signs.prefix
-        self.prefix_second, self.header_second = signs.prefix_second, signs.header_second
+        self.prefix_second, self.foreign = signs.prefix_second, signs.which
+        self.prefixes = SignTable(signs) if self.foreign else None
         if keys is not None:
             PyObject_GetBuffer(keys, &self.keys_view, PyBUF_SIMPLE)
             self.keyed = True
@@ -218,10 +222,19 @@ cdef class Batch:
                 self.ask(self.version)
             elif why == BARE:
                 self.direct(&self.bare_route, HEADERLESS)
+            elif why == NEW_SIGN:
+                self.learn(row)
             elif why == FAILED:
                 self.rescue(row)
                 row += 1
         self.done += self.rows.length
+        return 0
+
+    cdef int learn(self, int64_t row) except -1:
+        """Find the key of the prefix that a row begins with."""
+        cdef int64_t size = 0
+        cdef const uint8_t* p = bytes_at(&self.rows, row, &size)
+        self.prefixes.learn(p, prefix_size(p, size, self.prefixes.which))
         return 0
 
     cdef object ask(self, int64_t version):
@@ -235,7 +248,7 @@ cdef class Batch:
         found = self.known.get(version)
         if found is None:
             found = self.known[version] = self.find(version)
-            self.unknown += version < FIRST_BY_HEADER and isinstance(found, tuple) and (<tuple>found)[0][0] is None
+            self.unknown += version < NO_FRAMING and prefix_of(version) > 0 and isinstance(found, tuple) and (<tuple>found)[0][0] is None
         ways = found if isinstance(found, tuple) else ()
         self.count(route)
         route.there, route.version, route.blocks = True, version, False
@@ -247,7 +260,7 @@ cdef class Batch:
             route.root = plan.ops + plan.root
             route.offset = ways[route.number][1]
             route.trailing = self.trailing and not ways[route.number][2]
-            if version < FIRST_BY_HEADER and len(ways) > 1 and route.number == 0:
+            if prefix_of(version) and len(ways) > 1 and route.number == 0:
                 route.own, route.other = skipper(plan), skipper(<Plan?>ways[1][0])
             route.blocks = (route.root.kind == READ_RECORD and route.root.in_blocks and route.root.null_index < 0
                             and route.other is NULL and not self.wrapped)

@@ -36,7 +36,7 @@ cdef int64_t read_rows(Batch batch, int64_t row, int* why) noexcept nogil:
             batch.version = version_of(p, size) if batch.framed else HEADERLESS
             if unlikely(batch.signs and batch.version == HEADERLESS):
                 why[0] = read_bare(batch, p, size, row)
-                if why[0] == BARE or why[0] == FAILED:
+                if why[0] == BARE or why[0] == FAILED or why[0] == NEW_SIGN:
                     return row
                 if why[0] == DONE:
                     row += 1
@@ -183,22 +183,23 @@ cdef Route* route_for(Batch batch, int64_t version) noexcept:
     return &batch.routes[version & (ROUTES - 1)]
 
 
-# Messages without our header, where framings of Confluent are read too.
+# Messages without our header, where other framings are read too.
 
 cdef int read_bare(Batch batch, const uint8_t* p, int64_t size, int64_t row) noexcept nogil:
     """Read a message without a header first, if that is the order of its two readings.
 
     Returns DONE if it is read, UNKNOWN if it is to be read under ``batch.version`` now, BARE if no route is there yet,
-    or FAILED if memory ran out.
+    NEW_SIGN if the key of its prefix is not known yet, or FAILED if memory ran out.
     """
     cdef Route* route
-    cdef bint second
     batch.version = sign_of(batch, p, size, row)
+    if batch.version == 0:
+        return NEW_SIGN
     if batch.version == NO_FRAMING:
         batch.version = HEADERLESS if batch.bare else NO_FRAMING
         return UNKNOWN
-    second = batch.prefix_second if batch.version < FIRST_BY_HEADER else batch.header_second
-    if not batch.bare or not (second or (batch.version < FIRST_BY_HEADER and batch.unknown >= MOST_UNKNOWN)):
+    if not batch.bare or not (bare_first(batch.version, batch.prefix_second)
+                              or (prefix_of(batch.version) > 0 and batch.unknown >= MOST_UNKNOWN)):
         return UNKNOWN
     if not batch.bare_route.there:
         return BARE
@@ -209,7 +210,7 @@ cdef int read_bare(Batch batch, const uint8_t* p, int64_t size, int64_t row) noe
         batch.bare_route.rows += 1
         route = route_of(batch, batch.version)
         if route is not NULL and route.own is not NULL:
-            route.ambiguous += is_datum(batch, route.own, p + CONFLUENT_SIZE, p + size)
+            route.ambiguous += is_datum(batch, route.own, p + prefix_of(batch.version), p + size)
         return DONE
     if batch.r.fault == NO_MEMORY:
         return FAILED
@@ -219,10 +220,14 @@ cdef int read_bare(Batch batch, const uint8_t* p, int64_t size, int64_t row) noe
 
 
 cdef inline int64_t sign_of(Batch batch, const uint8_t* p, int64_t size, int64_t row) noexcept nogil:
-    """The key of the sign that a message shows, or NO_FRAMING."""
+    """The key of the sign that a message shows, NO_FRAMING without one, or 0 if that is not known yet."""
     cdef int64_t number
     if batch.keyed and batch.keys[batch.done + row]:
         return batch.keys[batch.done + row]
+    if batch.foreign:
+        number = key_of_prefix(batch.prefixes, p, size)
+        if number != NO_FRAMING:
+            return number
     number = confluent_id_of(p, size) if batch.prefix else NO_VERSION
     return NO_FRAMING if number == NO_VERSION else FIRST_PREFIXED + number
 

@@ -1,15 +1,19 @@
 # Message -> object: the Deserializer, which reads the header, finds that version's codec and decodes the datum.
 
+cdef enum:
+    GLUE_SIZE = 18              # bytes of AWS Glue's prefix
+    ZLIB = 5                    # its second byte, if the datum is compressed
+
 cdef class Deserializer(_Serdes):
     """The call path of a deserializer."""
 
     # Keys: the version in the header, LATEST, without_header(version), or those of a second registry (_serdes.pyx)
-    cdef object signs                   # of Confluent's framings (_reading/framings.py); None: they are not read
+    cdef object signs                   # of other framings (_reading/framings.py); None: they are not read
     cdef bint bare                      # the rest stands for signs: messages without a header are read;
-    cdef bint prefix                    # signs are looked for in the value,
+    cdef bint prefix                    # Confluent's signs are looked for in the value,
+    cdef SignTable prefixes             # and those of others, unless it is None,
     cdef bint headers                   # and in headers;
-    cdef bint prefix_second             # such messages are read without a header first
-    cdef bint header_second
+    cdef bint prefix_second             # with Confluent's prefix, messages are read without a header first
     cdef TopicCache competing           # what else may read messages that are read by a sign
     cdef dict paired                    # for keys, which may have a sign: whether a topic is of type KEY_VALUE
 
@@ -42,10 +46,10 @@ cdef class Deserializer(_Serdes):
     cdef int prepare(self) except -1:
         _Serdes.prepare(self)
         signs = getattr(self.policy, "signs", None)
-        if signs is not None and (signs.prefix or signs.header or not signs.headerless):
+        if signs is not None and signs.in_use:
             self.bare, self.prefix, self.headers = signs.headerless, signs.prefix, signs.header
-            self.prefix_second, self.header_second = signs.prefix_second, signs.header_second
-            self.signs = signs
+            self.prefix_second, self.signs = signs.prefix_second, signs
+            self.prefixes = SignTable(signs) if signs.which else None
         return 0
 
     cdef int begin_caches(self, Py_ssize_t capacity) except -1:
@@ -58,7 +62,8 @@ cdef class Deserializer(_Serdes):
         _Serdes.take(self, other)
         self.signs, self.competing, self.paired = reader.signs, reader.competing, reader.paired
         self.bare, self.prefix, self.headers = reader.bare, reader.prefix, reader.headers
-        self.prefix_second, self.header_second = reader.prefix_second, reader.header_second
+        self.prefix_second = reader.prefix_second
+        self.prefixes = None if reader.prefixes is None else SignTable(self.signs)     # each thread has its own
         return 0
 
     cdef bint reads_pairs(self, object topic) except -1:
@@ -103,6 +108,12 @@ cdef class Deserializer(_Serdes):
             key = self.signs.key_in(headers) if headers else None
             if key is not None:
                 return key
+        if self.prefixes is not None:
+            number = key_of_prefix(self.prefixes, start, size)
+            if number == 0:
+                number = self.prefixes.learn(start, prefix_size(start, size, self.prefixes.which))
+            if number != NO_FRAMING:
+                return number
         if self.prefix:
             number = confluent_id_of(start, size)
             if number != NO_VERSION:
@@ -111,8 +122,7 @@ cdef class Deserializer(_Serdes):
 
     cdef int64_t first_key(self, int64_t sign, object version) except? -1:
         """The key that a message with this sign is read under first."""
-        cdef bint second = self.prefix_second if sign < FIRST_BY_HEADER else self.header_second
-        if not self.bare or (sign != NO_FRAMING and not second):
+        if not self.bare or (sign != NO_FRAMING and not bare_first(sign, self.prefix_second)):
             return sign
         return self.bare_key(version)
 
@@ -143,7 +153,7 @@ cdef class Deserializer(_Serdes):
         cdef Py_ssize_t offset
         if other is bound or other.codec is None:
             return 0
-        offset = offset_of(other.number)
+        offset = prefix_of(other.number)
         if other.codec.wrote(start + offset, size - offset):
             sns_count(&self.counted.ambiguous, 1)
             self.policy.ambiguous(bound.topic, sign)
@@ -160,7 +170,8 @@ cdef class Deserializer(_Serdes):
         cdef Counts counts = self.total()
         found = named(&counts) | {"headerless": counts.headerless, "fallbacks": counts.fallbacks}
         if (<Deserializer>mine_of(self)).signs is not None:
-            found.update(confluent=counts.prefixed, confluent_header=counts.by_header, ambiguous=counts.ambiguous)
+            found.update(confluent=counts.prefixed, confluent_header=counts.by_header, other_framings=counts.foreign,
+                         ambiguous=counts.ambiguous)
         return found
 
 
@@ -192,6 +203,8 @@ cdef int count_framing(_Serdes self, int64_t key, int64_t messages) except -1:
         return 0
     elif key > NO_FRAMING:
         sns_count(&self.counted.headerless, messages)
+    elif key >= FIRST_BY_HEADER and is_foreign(key):
+        sns_count(&self.counted.foreign, messages)
     elif key >= FIRST_BY_HEADER:
         sns_count(&self.counted.by_header, messages)
     else:
@@ -337,17 +350,17 @@ cdef inline int count_key(Deserializer self) noexcept:
 
 
 cdef object read_pair(Deserializer self, Bound bound, const uint8_t* start, Py_ssize_t size, object data,
-                      Py_ssize_t offset, object version):
+                      Py_ssize_t offset, object version, object sign=None):
     cdef PyObject* datum
     if bound.pair.key is None and bound.pair.value.codec is not None:
         datum = bound.pair.value.codec.try_read(start, size, offset)
         if datum is NULL:
-            return read_again(self, data, bound, version, None)
+            return read_again(self, data, bound, version, sign)
         return given(datum)
     try:
         return bound.pair.read(start, size, offset)
     except DecodeError as error:
-        return self.recover(data, bound, version, None, error)
+        return self.recover(data, bound, version, sign, error)
 
 
 cdef inline object read_as_key(Deserializer self, object topic, const uint8_t* start, Py_ssize_t size, object data,
@@ -393,7 +406,7 @@ cdef object read_again(Deserializer self, object data, Bound bound, object versi
         return self.recover(data, bound, version, sign, error)
 
 
-# Messages without our header, where framings of Confluent are read too. A message that shows a sign of one has two
+# Messages without our header, where other framings are read too. A message that shows a sign of one has two
 # readings: by that sign, and without a header.
 
 cdef object read_unmarked(Deserializer self, object topic, const uint8_t* start, Py_ssize_t size, object data,
@@ -405,27 +418,27 @@ cdef object read_unmarked(Deserializer self, object topic, const uint8_t* start,
         sns_count(&self.counted.messages, -1)
         return read_as_key(<Deserializer>self.for_keys(), topic, start, size, data, context, headers, version)
     sign = self.sign_of(start, size, context, headers)
+    if prefix_of(sign) == GLUE_SIZE and start[1] == ZLIB and start[0] == 3:
+        unpacked = self.signs.unpacked(bytes_of(data))
+        if unpacked is not None:
+            data, start, size = unpacked, <uint8_t*>PyBytes_AS_STRING(unpacked), PyBytes_GET_SIZE(unpacked)
+            sign = self.sign_of(start, size, None, ())
     key = self.first_key(sign, version)
     count_framing(self, key, 1)
     if bound is None or bound.number != key or not bound.serves(topic):
         bound = self.look_up(topic, key, context)
     shown = None if sign == NO_FRAMING else sign
     if bound.pair is not None:
-        return read_pair(self, bound, start, size, data, 0, version)
+        return read_pair(self, bound, start, size, data, prefix_of(key), version, shown)
     if bound.codec is None:
         return self.recover(data, bound, version, shown, None)
-    datum = bound.codec.try_read(start, size, offset_of(key))
+    datum = bound.codec.try_read(start, size, prefix_of(key))
     if datum is NULL:
         return read_again(self, data, bound, version, shown)
     obj = given(datum)
-    if sign < FIRST_BY_HEADER and self.bare:
+    if self.bare and prefix_of(sign):
         self.compare(bound, start, size, sign, self.other_reading(bound, sign, version, True))
     return obj
-
-
-cdef inline Py_ssize_t offset_of(int64_t key) noexcept:
-    """Where the datum begins, in bytes, in a message without our header."""
-    return CONFLUENT_SIZE if key < FIRST_BY_HEADER else 0
 
 
 def deserialize_bound(Deserializer deserializer not None, data, context):
@@ -454,15 +467,17 @@ cdef object read_bound(Deserializer self, object topic, const uint8_t* start, Py
         if field is not VALUE_FIELD and field == "key" and not self.keys:   # another framing than the value's
             return MISS
         sign = self.sign_of(start, size, context, None)
+        if prefix_of(sign) == GLUE_SIZE and start[1] == ZLIB:
+            return MISS
         key = self.first_key(sign, None)
     bound = self.find(self.cache, name, key)
     if bound is None or bound.codec is None:
         return MISS
-    if sign < FIRST_BY_HEADER and self.bare:
+    if self.bare and prefix_of(sign):
         other = self.other_reading(bound, sign, None, False)
         if other is None:
             return MISS
-    datum = bound.codec.try_read(start, size, HEADER_SIZE if version != NO_VERSION else offset_of(key))
+    datum = bound.codec.try_read(start, size, HEADER_SIZE if version != NO_VERSION else prefix_of(key))
     if datum is NULL:
         try:
             sns_reraise()

@@ -45,9 +45,9 @@ class ConnectReadPolicy(ReadPolicy):
     def __init__(self, conf: dict[str, Any], given: _call_path.ConstructorArguments) -> None:
         # Without logical types, dates that Python does not have can be read too.
         super().__init__({**conf, "avro.logical.types": False}, given)
-        if self.signs.prefix or self.signs.header:
+        if self.signs.declared:
             raise ConfigError(
-                "framings: expected snip42 and headerless, since AvroConverter does not read Confluent's framing",
+                "framings: expected snip42 and headerless, since AvroConverter does not read other framings",
                 hint="KafkaAvroDeserializer reads such messages",
             )
         if conf["avro.engine"] == config.FASTAVRO:

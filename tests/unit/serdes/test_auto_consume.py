@@ -374,7 +374,9 @@ def test_keys_have_a_schema_in_key_value_topics_alone(users: LocalRegistry, read
     assert read(reader, framed(0, USER, BOB), key=b"any key").native_object == BOB
 
 
-@pytest.mark.parametrize("option", ["value.type", "framings", "use.latest.version", "schema.resolution", "allow.null"])
+@pytest.mark.parametrize(
+    "option", ["value.type", "key.schema", "use.latest.version", "schema.resolution", "allow.null"]
+)
 def test_options_for_other_readers_schemas_are_refused(registry: LocalRegistry, option: str) -> None:
     with pytest.raises(ConfigError, match="unknown option"):
         KafkaAutoConsumeDeserializer(conf(registry, **{option: "x"}))

@@ -1,0 +1,285 @@
+"""Registries that are neither Pulsar's nor of Confluent's API, as far as reading needs them: a schema by its id.
+
+Source: the OpenAPI documents of Apicurio Registry 2 and 3; Azure's REST reference ("Get Schema By Id", 2023-07-01);
+``GetSchemaVersion`` of the AWS Glue API reference.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, Final
+from urllib.parse import quote
+
+from streamnative_serdes._config import named, schema_limits
+from streamnative_serdes._http.api_request import ApiRequest
+from streamnative_serdes._http.reply import Expected, Reply, quoted
+from streamnative_serdes._schema import SchemaReference, self_contained
+from streamnative_serdes.errors import (
+    AuthenticationError,
+    AuthorizationError,
+    ConfigError,
+    MissingEndpointError,
+    RegistryUnavailableError,
+    SchemaError,
+    SchemaNotFoundError,
+    SchemaRegistryError,
+)
+
+from .confluent_info import ConfluentSchema
+from .rest import Api, Rest
+
+_PASSING: Final = frozenset({429, 500, 502, 503, 504})
+_MOST_FETCHED: Final = 1_000  # schemas that one schema refers to, directly or not
+Key = tuple[Any, str, Any]  # (registry, kind, id), as _reading.framings.ForeignId
+
+
+class _RestClient:
+    """What the two clients over HTTP have in common."""
+
+    KIND: ClassVar[str]
+    ADDRESS: ClassVar[str]
+
+    def __init__(
+        self,
+        conf: Mapping[str, Any],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], object] = time.sleep,
+    ) -> None:
+        self._rest = Rest(conf, _api(conf, self.KIND, self.ADDRESS), clock=clock, sleep=sleep)
+        self._most = schema_limits(conf).size
+
+    @property
+    def calls(self) -> Counter[str]:
+        """HTTP requests sent by this process so far, retries and redirects included, by method."""
+        return self._rest.calls
+
+    @property
+    def answered(self) -> frozenset[str]:
+        """Addresses that have ever answered."""
+        return self._rest.answered
+
+    def met(self, answered: Iterable[str]) -> None:
+        """Note that these addresses have answered another process."""
+        self._rest.met(answered)
+
+    def close(self) -> None:
+        """Close the connections. The client stays usable."""
+        self._rest.close()
+
+    def self_contained(self, schema: ConfluentSchema) -> str:
+        """The text of a schema, which refers to no other schemas."""
+        return schema.schema_str
+
+    def _get(self, path: str, what: str) -> ApiRequest:
+        return self._rest.request("GET", path, f"read {what}", "the right to read schemas")
+
+
+class ApicurioClient(_RestClient):
+    """Apicurio's own API, version 2 or 3, as the path of ``apicurio.registry.url`` says."""
+
+    KIND = "an Apicurio registry"
+    ADDRESS = "the address of Apicurio's own API with its path, such as http://localhost:8080/apis/registry/v2"
+
+    def __init__(self, conf: Mapping[str, Any], **clocks: Any) -> None:
+        super().__init__(conf, **clocks)
+        version = self._rest.urls[0].rstrip("/").rpartition("/")[2]
+        if version not in ("v2", "v3"):
+            raise ConfigError(
+                "apicurio.registry.url: expected a path that ends with the version of the API, v2 or v3",
+                hint=f"give {self.ADDRESS}; `framings` of Confluent take the address that ends with /apis/ccompat/v7",
+            )
+        self._content = "/content" if version == "v3" else ""
+
+    def by_key(self, key: Key) -> ConfluentSchema:
+        """The schema with this ``globalId`` or ``contentId``."""
+        _, kind, number = key
+        path = f"/ids/{kind}s/{number}"
+        return self._schema(path, f"{path}/references", f"the schema with {kind} {number}")
+
+    def self_contained(self, schema: ConfluentSchema) -> str:
+        """The text of a schema, with the types that it refers to written out inside.
+
+        Raises:
+            SchemaError: the references form a cycle or define a name twice, or the schemas are too large together.
+        """
+        fetched, size = 0, len(schema.schema_str)
+
+        def fetch(reference: SchemaReference) -> ConfluentSchema:
+            nonlocal fetched, size
+            path = f"{reference.subject}/versions/{reference.version}"
+            what = f"the schema of {reference.name}"
+            found = self._schema(f"{path}{self._content}", f"{path}/references", what)
+            fetched, size = fetched + 1, size + len(found.schema_str)
+            if fetched > _MOST_FETCHED or size > self._most:
+                raise SchemaError(
+                    f"with the schemas that it refers to, the schema is larger than {self._most} characters, or these "
+                    f"are more than {_MOST_FETCHED}",
+                    hint="max.schema.size limits the first",
+                )
+            return found
+
+        return self_contained(schema, fetch)
+
+    def _schema(self, path: str, references: str, what: str) -> ConfluentSchema:
+        text = self._rest.text(self._get(path, what))
+        return ConfluentSchema(text, references=self._rest.ask(self._get(references, what), _references))
+
+
+def _references(tree: Any) -> tuple[SchemaReference, ...]:
+    """``[{"groupId": null, "artifactId": "a", "version": "1", "name": "org.example.Item"}]``."""
+    if not isinstance(tree, list):
+        raise ValueError("a list of references")
+    found = []
+    for one in tree:
+        if not isinstance(one, dict) or not all(isinstance(one.get(k), str) for k in ("artifactId", "version", "name")):
+            raise ValueError('references with "artifactId", "version" and "name"')
+        group = quote(one.get("groupId") or "default", safe="")
+        path = f"/groups/{group}/artifacts/{quote(one['artifactId'], safe='')}"
+        version: Any = quote(one["version"], safe="")  # text, such as 1.0.0
+        found.append(SchemaReference(one["name"], path, version))
+    return tuple(found)
+
+
+class AzureClient(_RestClient):
+    """The Azure Schema Registry of an Event Hubs namespace."""
+
+    KIND = "an Azure Schema Registry"
+    ADDRESS = "the address of the namespace, such as https://NAMESPACE.servicebus.windows.net"
+
+    def by_key(self, key: Key) -> ConfluentSchema:
+        """The schema with this id, 32 hexadecimal digits."""
+        request = self._get(f"/$schemaGroups/$schemas/{key[2]}?api-version=2023-07-01", f"the schema with id {key[2]}")
+        return ConfluentSchema(self._rest.text(request))
+
+
+def _api(conf: Mapping[str, Any], kind: str, address: str) -> Api:
+    option = named(conf, "schema.registry.url")
+
+    def odd(_request: ApiRequest, _reply: Reply) -> str:
+        return f"is {option} {address}?"
+
+    def refusal(request: ApiRequest, reply: Reply, sign_in_hint: str) -> SchemaRegistryError:
+        by_status = {401: AuthenticationError, 403: AuthorizationError}
+        missing = MissingEndpointError if _is_elsewhere(reply) else SchemaNotFoundError
+        error = missing if reply.status == 404 else by_status.get(reply.status, SchemaRegistryError)
+        hints = {
+            AuthenticationError: sign_in_hint,
+            AuthorizationError: f"the user needs {request.right}",
+            SchemaNotFoundError: None,
+        }
+        words = reply.words()
+        return error(
+            f"cannot {request.operation}: {quoted(words)} (HTTP {reply.status})",
+            status=reply.status,
+            reason=words,
+            url=reply.url,
+            hint=hints.get(error, odd(request, reply)),
+        )
+
+    return Api(
+        kind=kind,
+        option=option,
+        address=address,
+        away=f"is {option} the address of the registry, and is it running?",
+        expected=Expected("a port for Kafka clients", f"{address}", "the registry's https port"),
+        successes=frozenset({200}),
+        passes=lambda _, reply: reply.status in _PASSING,
+        doubt=lambda _: None,
+        bad_credentials=lambda reply: reply.status == 401,
+        refusal=refusal,
+        odd=odd,
+        token_passwords=False,
+        mock=False,
+    )
+
+
+def _is_elsewhere(reply: Reply) -> bool:
+    """Whether a 404 is a server's answer to a path that it does not know: it is no JSON object."""
+    try:
+        return not isinstance(reply.json(), dict)
+    except ValueError:
+        return True
+
+
+class GlueClient:
+    """AWS Glue Schema Registry, through boto3 or another object with boto3's method ``get_schema_version``."""
+
+    answered: frozenset[str] = frozenset()
+
+    def __init__(self, conf: Mapping[str, Any]) -> None:
+        self._given, self._client = conf["glue.registry"], None
+        self.calls: Counter[str] = Counter()
+
+    def met(self, answered: Iterable[str]) -> None:
+        """boto3 retries by rules of its own."""
+
+    def close(self) -> None:
+        """The next call makes another client of a region."""
+        self._client = None
+
+    def self_contained(self, schema: ConfluentSchema) -> str:
+        """The text of a schema; Glue has no references."""
+        return schema.schema_str
+
+    def by_key(self, key: Key) -> ConfluentSchema:
+        """The schema version with this UUID.
+
+        Raises:
+            SchemaError: it is not of type AVRO.
+        """
+        client = self._made()
+        self.calls["GetSchemaVersion"] += 1
+        try:
+            found = client.get_schema_version(SchemaVersionId=key[2])
+        except Exception as error:
+            raise _glue_error(error, key[2]) from error
+        text, kind = found.get("SchemaDefinition"), found.get("DataFormat", "AVRO")
+        if not isinstance(text, str):
+            raise SchemaNotFoundError(f"AWS Glue has no definition for schema version {key[2]}")
+        if kind != "AVRO":
+            raise SchemaError(f"schema version {key[2]}: expected a schema of type AVRO, got type {kind}")
+        return ConfluentSchema(text)
+
+    def _made(self) -> Any:
+        if not isinstance(self._given, str):
+            return self._given
+        if self._client is None:
+            try:
+                import boto3  # type: ignore[import-not-found, unused-ignore] # only where it is asked for
+            except ImportError:
+                raise ConfigError(
+                    "glue.registry names a region, and boto3 is not installed",
+                    hint="pip install 'streamnative-serdes[glue]', or give an object with get_schema_version",
+                ) from None
+            self._client = boto3.client("glue", region_name=self._given)
+        return self._client
+
+
+_GLUE_ERRORS: Final[Mapping[str, type[SchemaRegistryError]]] = {
+    "EntityNotFoundException": SchemaNotFoundError,
+    "AccessDeniedException": AuthorizationError,
+    "UnrecognizedClientException": AuthenticationError,
+    "ExpiredTokenException": AuthenticationError,
+    "InvalidSignatureException": AuthenticationError,
+    "NoCredentialsError": AuthenticationError,
+    "InvalidInputException": SchemaRegistryError,
+}
+
+
+def _glue_error(error: Exception, version: object) -> SchemaRegistryError:
+    """The typed error of a failed call: boto3 says what failed by a code, or else by the name of the class."""
+    response = getattr(error, "response", None) or {}
+    code = str(response.get("Error", {}).get("Code") or type(error).__name__)
+    kind = _GLUE_ERRORS.get(code, RegistryUnavailableError)
+    hint = "the role needs glue:GetSchemaVersion" if kind is AuthorizationError else None
+    return kind(f"cannot read schema version {version} from AWS Glue: {str(error)[:500]}", reason=code, hint=hint)
+
+
+FOREIGN_CLIENTS: Final[Mapping[str, Callable[[Mapping[str, Any]], Any]]] = {
+    "apicurio.": ApicurioClient,
+    "azure.": AzureClient,
+    "glue.": GlueClient,
+}
