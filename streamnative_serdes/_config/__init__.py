@@ -3,6 +3,7 @@
 from .codec import CODEC_OPTIONS, READ_OPTIONS, WRITE_OPTIONS, CodecArguments, codec_arguments, codec_options
 from .confluent import CONFLUENT_OPTIONS, FOREIGN_OPTIONS, confluent_conf, inherits, other_registries
 from .framings import (
+    ALIKE,
     APICURIO,
     APICURIO_HEADER,
     APICURIO_V3,
@@ -33,6 +34,7 @@ from .serdes import (
 )
 
 __all__ = [
+    "ALIKE",
     "APICURIO",
     "APICURIO_HEADER",
     "APICURIO_V3",

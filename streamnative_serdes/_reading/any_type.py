@@ -253,8 +253,8 @@ class AnyTypePolicy(ReadPolicy):
     def explained(self, error: SerdesError, bound: _call_path.Bound, data: Any) -> SerdesError:
         """The error, with a hint at the format that the bytes look like if they should have been Avro."""
         reading = self._readings.get((bound.topic, bound.version))
-        avro = reading is not None and reading.schema.type == "AVRO"
-        return with_hint(error, data, bound.key if bound.key >= 0 else None) if avro else error
+        avro = bound.key == _call_path.UNFRAMED or (reading is not None and reading.schema.type == "AVRO")
+        return with_hint(error, data, bound.key if bound.key >= 0 else None, self.signs.names) if avro else error
 
     def for_keys(self) -> _call_path.Deserializer:
         """The deserializer for the keys of KEY_VALUE topics, if a context asks for keys."""

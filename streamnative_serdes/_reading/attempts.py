@@ -28,13 +28,12 @@ from streamnative_serdes import header
 from streamnative_serdes._call_path import LATEST, UNFRAMED, Bound, without_header
 from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError, SerdesError
 
-from .framings import ForeignId, SchemaName, prefix_size
+from .framings import CONFLUENTS, VENDORS, ForeignId, SchemaName, prefix_size
 
 # What is wrong with a message. All else (a registry that is away, a bad token) would fail for a good one too.
 ITS_OWN_FAULT: Final = (DecodeError, SchemaError, SchemaNotFoundError)
 UNKNOWN: Final = "which the registry does not have"
 UNREADABLE: Final = "with which it cannot be read"
-_VENDORS: Final = {"apicurio.": "Apicurio's", "glue.": "AWS Glue's", "azure.": "Azure's"}
 
 
 class Attempt(NamedTuple):
@@ -124,7 +123,7 @@ def schema_name(which: SchemaName) -> str:
 
 def vendor_of(which: SchemaName) -> str:
     """Whose framing and registry a name of a schema belongs to."""
-    return _VENDORS.get(which.registry if isinstance(which, ForeignId) else "", "Confluent's")
+    return VENDORS[which.registry if isinstance(which, ForeignId) else CONFLUENTS]
 
 
 def no_framing(topic: str, which: SchemaName, failed: Sequence[Failure], hint: str | None) -> DecodeError:

@@ -8,6 +8,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from streamnative_serdes import _call_path
+from streamnative_serdes._config import BY_NAME
 from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError, SerdesError
 
 from .attempts import ITS_OWN_FAULT, UNKNOWN, Attempt, Failure, attempts_of, is_sign
@@ -180,7 +181,7 @@ class BatchReader:
     def failed(self, key: int, errors: list[DecodeError], message: bytes) -> Routes | SerdesError:
         """The answer to a message that could not be read: other ways to read it, or its error."""
         if key in self._why_not:
-            return self._explained(copy(self._why_not[key]), message)
+            return self._explained(copy(self._why_not[key]), message, key)
         if is_sign(key):
             return self._news_by_sign(key) or self._refused_by_sign(key, errors, message)
         before, failed = self._ways[key][0].known, self._failures(key, errors, message)
@@ -199,7 +200,7 @@ class BatchReader:
                 raise ReadAgainError
             del self._routes[key]
             return self.find(key)
-        return self._explained(error, message) if key == _call_path.LATEST else error
+        return self._explained(error, message, key) if key == _call_path.LATEST else error
 
     def _failures(self, key: int, errors: list[DecodeError], message: bytes) -> list[Failure]:
         """Each attempt with its reason; ``errors`` are those of the attempts into the batch's columns."""
@@ -227,9 +228,9 @@ class BatchReader:
             ways[0].apart.decode([message], lambda _key: routes, failed, error_column=ERRORS)
         return found
 
-    def _explained(self, error: SerdesError, message: bytes) -> SerdesError:
+    def _explained(self, error: SerdesError, message: bytes, key: int) -> SerdesError:
         """The error, with a hint at the format that a message without a header looks like."""
-        return with_hint(error, message, None, confluent=self._policy.signs.prefix)
+        return with_hint(error, message, None, frozenset(BY_NAME) if is_sign(key) else self._policy.signs.names)
 
     def _news_by_sign(self, key: int) -> Routes | None:
         """Other ways to read messages with a sign: by an id that was not asked for, or a newer schema of the topic."""
@@ -245,7 +246,7 @@ class BatchReader:
         error = failed[0].error
         if len(failed) > 1 or error is None:
             return self._policy.refused(self._topic, failed, message)
-        return self._explained(error.at(topic=self._topic), message)
+        return self._explained(error.at(topic=self._topic), message, key)
 
     @property
     def looked_up(self) -> int:

@@ -202,10 +202,10 @@ def _found(given: BatchMessages, find: Callable[[], _T]) -> _T:
     try:
         return find()
     except SchemaNotFoundError as error:
-        fault, confluent = error, given.wanted.policy.signs.prefix
+        fault, read = error, given.wanted.policy.signs.names
 
         def failed(key: int, _errors: list[DecodeError], message: bytes) -> SerdesError:
-            return with_hint(fault, message, key if key >= 0 else None, confluent=confluent)
+            return with_hint(fault, message, key if key >= 0 else None, read)
 
         given.wanted.columns(NOTHING).decode(given.data, lambda _key: NO_WAY, failed)
         raise

@@ -70,6 +70,12 @@ _Sign = tuple[str, bytes]  # a header's name and value; "" and a prefix
 
 
 CONFLUENTS: Final = "confluent."
+VENDORS: Final = {  # by what the options of a registry begin with
+    CONFLUENTS: "Confluent's",
+    "apicurio.": "Apicurio's",
+    "glue.": "AWS Glue's",
+    "azure.": "Azure's",
+}
 
 
 def prefix_size(key: int) -> int:
@@ -103,6 +109,7 @@ class Signs:
         self.in_use = bool(self.declared) or not self.headerless
         # One message may be read in two ways.
         self.compares = self.headerless and any(framing.size for framing in self.declared)
+        self.names = frozenset(framing.name for framing in self.declared)
         self._place = {framing: place for place, framing in enumerate(framings)}
         self.prefix_second = self.second(config.CONFLUENT)
         self.which = sum(framing.bit for framing in self.declared)  # prefixes that compiled code looks for
@@ -144,7 +151,7 @@ class Signs:
         """The framing and the schema that a prefix names, or None."""
         prefix = header.foreign_prefix(message, self.which)
         if prefix is not None:
-            return self.framing_of(prefix).name, self._of_prefix(prefix)
+            return self.framing_of(prefix).name, self.id_in(prefix)
         number = header.confluent_id(message) if self.prefix else None
         return None if number is None else (config.CONFLUENT, number)
 
@@ -197,7 +204,7 @@ class Signs:
         if key < _call_path.BY_HEADER:
             return key - _call_path.PREFIXED
         name, value = self._signs[key]
-        return self._of_header(name, value) if name else self._of_prefix(value)
+        return self._of_header(name, value) if name else self.id_in(value)
 
     def _of_header(self, name: str, value: bytes) -> SchemaName:
         framing = self._headers[name].name
@@ -207,14 +214,9 @@ class Signs:
             return ForeignId("apicurio.", name.rpartition(".")[2], int.from_bytes(value))
         return ForeignId("azure.", "schema id", value[len(_AVRO_TYPE) :].decode())
 
-    def _of_prefix(self, prefix: bytes) -> ForeignId:
-        framing = self.framing_of(prefix)
-        if framing.registry == "glue.":
-            return ForeignId("glue.", "schema version", str(UUID(bytes=prefix[2:])))
-        if framing.registry == "azure.":
-            return ForeignId("azure.", "schema id", prefix[-32:].decode())
-        kind = self._use_id or ("globalId" if framing.name == config.APICURIO else "contentId")
-        return ForeignId("apicurio.", kind, int.from_bytes(prefix[1:]))
+    def id_in(self, prefix: bytes) -> ForeignId:
+        """The id in a prefix that compiled code has found."""
+        return foreign_id(self.framing_of(prefix), prefix, self._use_id)
 
     # AWS Glue's compressed messages
 
@@ -232,6 +234,16 @@ class Signs:
         if not unpack.eof or unpack.unused_data or len(datum) > self._most_unpacked:
             return None
         return b"\x03\x00" + message[2:_GLUE_SIZE] + datum
+
+
+def foreign_id(framing: config.Framing, prefix: bytes, use_id: str | None = None) -> ForeignId:
+    """The id in the prefix of a framing that is not Confluent's."""
+    if framing.registry == "glue.":
+        return ForeignId("glue.", "schema version", str(UUID(bytes=prefix[2:])))
+    if framing.registry == "azure.":
+        return ForeignId("azure.", "schema id", prefix[-32:].decode())
+    kind = use_id or ("globalId" if framing.name == config.APICURIO else "contentId")
+    return ForeignId("apicurio.", kind, int.from_bytes(prefix[1:]))
 
 
 def _header_names(framing: config.Framing, part: str) -> tuple[str, ...]:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from codecs import getincrementaldecoder
+from collections.abc import Set
 from typing import Any, Final, TypeVar
+from uuid import UUID
 
+from streamnative_serdes import _config as config
 from streamnative_serdes import header
 from streamnative_serdes.errors import DecodeError, SchemaNotFoundError, SerdesError
+
+from .framings import VENDORS, foreign_id
 
 _E = TypeVar("_E", bound=SerdesError)
 
 _LOOKED_AT: Final = 256  # bytes
 _QUOTED: Final = 40  # characters
-_APICURIO_SIZE: Final = 9  # bytes: 0x00 and the global id, int64 BE
+_RANDOM: Final = 4  # the version of the UUIDs that AWS gives out
 _LEAST_TEXT: Final = 4  # bytes; shorter data is too often text by chance
 # Magic bytes -> description.
 _BEGINNINGS: Final = {
@@ -27,16 +32,16 @@ _BEGINNINGS: Final = {
 }
 
 
-def with_hint(error: _E, data: Any, in_header: int | None, *, confluent: bool = False) -> _E:
+def with_hint(error: _E, data: Any, in_header: int | None, framings: Set[str] = frozenset()) -> _E:
     """Add a hint to ``error`` if its message has no schema version header and looks like something else.
 
     Args:
         error: why the message could not be read.
         data: the message, any bytes-like object.
         in_header: the version in its header; None if it has no header.
-        confluent: messages with Confluent's prefix are read.
+        framings: those of other registries that are read.
     """
-    looks = None if in_header is not None else look_of(memoryview(data).tobytes(), confluent=confluent)
+    looks = None if in_header is not None else look_of(memoryview(data).tobytes(), framings)
     if looks is None:
         return error
     if isinstance(error, DecodeError):
@@ -48,9 +53,9 @@ def with_hint(error: _E, data: Any, in_header: int | None, *, confluent: bool = 
     return error
 
 
-def look_of(message: bytes, *, confluent: bool = False) -> str | None:
+def look_of(message: bytes, framings: Set[str] = frozenset()) -> str | None:
     """Return a hint that names the likely format of a message without a header; None if no format is likely."""
-    of_registry = _apicurio(message) or (None if confluent else _confluent(message))
+    of_registry = _foreign(message, framings) or (None if framings & set(config.ALIKE) else _confluent(message))
     return _cut_header(message) or of_registry or _known(message) or _text(message)
 
 
@@ -60,14 +65,18 @@ def _cut_header(message: bytes) -> str | None:
     return f"the message may be truncated: it has {len(message)} of the {header.SIZE} bytes of a schema version header"
 
 
-def _apicurio(message: bytes) -> str | None:
+def _foreign(message: bytes, framings: Set[str]) -> str | None:
     # Ids of Confluent begin with 1, so five zeros are no prefix of Confluent's with a real id.
-    if len(message) < _APICURIO_SIZE or any(message[:5]) or not any(message[5:_APICURIO_SIZE]):
+    there = {framing.size: framing for framing in config.FRAMINGS if framing.bit and framing.name != config.APICURIO_V3}
+    prefix = header.foreign_prefix(message, sum(framing.bit for framing in there.values()) | config.SHORT_IDS)
+    if prefix is None or there[len(prefix)].name in framings:
         return None
-    number = int.from_bytes(message[1:_APICURIO_SIZE])
+    framing = there[len(prefix)]
+    if framing.name == config.GLUE and UUID(bytes=prefix[2:]).version != _RANDOM:
+        return None
     return (
-        f"the message may come from Apicurio's own serializer (0x00, global id {number} in 8 bytes), a framing that is "
-        "not read; Apicurio's serializer can be configured to write Confluent's (4 bytes)"
+        f"the message begins like those of {VENDORS[framing.registry]} serializer ({foreign_id(framing, prefix)}); "
+        f"framings=snip42,{framing.name},headerless with {framing.option} reads those too"
     )
 
 
@@ -78,7 +87,7 @@ def _confluent(message: bytes) -> str | None:
     return (
         f"the message begins like those of Confluent's serializer (0x00, schema id {schema_id}); "
         "framings=snip42,confluent,headerless with confluent.schema.registry.url reads those too, and "
-        "`streamnative-serdes migrate` copies the topic (docs/migration.md)"
+        "`streamnative-serdes migrate` copies the topic (docs/migration.md); apicurio-v3 reads those of Apicurio 3"
     )
 
 

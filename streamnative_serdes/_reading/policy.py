@@ -155,9 +155,9 @@ class ReadPolicy:
         try:
             known, lifetime = self.by_sign(state.topic.given, key)
             return self.signed(state, key, known, lifetime)
-        except SchemaError:
+        except SchemaError as error:
             if not self.signs.headerless:
-                raise
+                raise error.at(topic=state.topic.given) from None
             return self.signed(state, key, None, self.conf["cache.missing.ttl.sec"])
 
     def signed(self, state: TopicState, key: int, known: SchemaVersion | None, lifetime: float) -> _call_path.Bound:
@@ -380,7 +380,7 @@ class ReadPolicy:
         if failed[0].attempt.key >= 0:
             return unreadable(topic, failed)
         sign = min(one.attempt.key for one in failed)
-        hint = look_of(memoryview(data).tobytes(), confluent=True)
+        hint = look_of(memoryview(data).tobytes(), self.signs.names | set(config.ALIKE))
         return no_framing(topic, self.signs.schema_of(sign), failed, hint)
 
     def unknown(self, topic: str, key: int) -> SchemaNotFoundError:
@@ -425,8 +425,9 @@ class ReadPolicy:
         """The error of a message that ``bound`` did not read, with a hint at the format that the bytes look like."""
         if bound.pair is not None and bound.pair.key is not None:  # it begins with a length, and looks like anything
             return error
-        no_prefix = self.signs.prefix or (bound.pair is not None and not self._keys_beside)
-        return with_hint(error, data, bound.key if bound.key >= 0 else None, confluent=no_prefix)
+        of_pair = bound.pair is not None and not self._keys_beside
+        read = frozenset(config.BY_NAME) if of_pair or is_sign(bound.key) else self.signs.names
+        return with_hint(error, data, bound.key if bound.key >= 0 else None, read)
 
     def _as_written(self, bound: _call_path.Bound, data: Any) -> Any:
         """The datum as it was written, if only the conversion to the reader's schema has failed; otherwise NOTHING."""

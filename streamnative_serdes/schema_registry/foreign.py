@@ -197,11 +197,12 @@ def _api(conf: Mapping[str, Any], kind: str, address: str) -> Api:
 
 
 def _is_elsewhere(reply: Reply) -> bool:
-    """Whether a 404 is a server's answer to a path that it does not know: it is no JSON object."""
+    """Whether a 404 is a server's answer to a path that it does not know: no object, or Apicurio's general error."""
     try:
-        return not isinstance(reply.json(), dict)
+        tree = reply.json()
     except ValueError:
         return True
+    return not isinstance(tree, dict) or tree.get("name") == "NotFoundException"
 
 
 class GlueClient:

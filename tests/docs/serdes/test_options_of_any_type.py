@@ -14,7 +14,8 @@ def test_the_pages_list_the_options_for_topics_of_any_type() -> None:
     text = (
         (DOCS / "config.md").read_text().partition("`KafkaAutoConsumeDeserializer` takes ")[2].partition(" of these")[0]
     )
-    shared = {option.key for option in (*config.REGISTRY_OPTIONS, *config.CODEC_OPTIONS)}
+    registries = (*config.REGISTRY_OPTIONS, *config.CONFLUENT_OPTIONS, *config.FOREIGN_OPTIONS)
+    shared = {option.key for option in (*registries, *config.CODEC_OPTIONS)}
     assert set(re.findall("`([^`]+)`", text)) == {option.key for option in config.AUTO_CONSUME_OPTIONS} - shared
     second = {option.key for option in config.CONFLUENT_OPTIONS}
     left_out = {option.key for option in config.SERIALIZER_OPTIONS} - {o.key for o in config.PULSAR_SERIALIZER_OPTIONS}

@@ -1,6 +1,7 @@
 """Errors, options and the cache, which all other parts use."""
 
 import pickle
+import re
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -124,7 +125,7 @@ def test_the_error_for_an_option_unlike_all_others_names_only_the_nearest_one(ke
     [
         (config.AUTO_CONSUME_OPTIONS, "reader.schema.policy", "KafkaAvroDeserializer"),
         (config.AUTO_CONSUME_OPTIONS, "schema.resolution", "KafkaAvroDeserializer"),
-        (config.AUTO_CONSUME_OPTIONS, "confluent.schema.registry.url", "KafkaAvroDeserializer"),
+        (config.AUTO_CONSUME_OPTIONS, "value.type", "KafkaAvroDeserializer"),
         (config.AUTO_CONSUME_OPTIONS, "key.value.framing", "KafkaAvroSerializer"),
         (config.PULSAR_SERIALIZER_OPTIONS, "framing", "KafkaAvroSerializer"),
         (config.SERIALIZER_OPTIONS, "reader.schema.policy", "KafkaAvroDeserializer"),
@@ -153,10 +154,14 @@ def test_the_documented_options_equal_those_of_the_code() -> None:
     text = (Path(__file__).parents[3] / "docs" / "config.md").read_text()
     shared = (*config.REGISTRY_OPTIONS, *config.CODEC_OPTIONS)
     for table in TABLES.values():
-        own = tuple(option for option in table if option not in (*shared, *config.CONFLUENT_OPTIONS))
+        others = (*config.CONFLUENT_OPTIONS, *config.FOREIGN_OPTIONS)
+        own = tuple(option for option in table if option not in (*shared, *others))
         assert config.markdown(own) in text
     assert config.markdown(shared) in text
     assert config.markdown(config.CONFLUENT_OPTIONS) in text
+    as_pulsars = re.compile(r"As `[^`]+`, for \w+'s registry\.")
+    special = tuple(option for option in config.FOREIGN_OPTIONS if not as_pulsars.fullmatch(option.doc))
+    assert config.markdown(special) in text
 
 
 def test_the_default_limits_of_schemas_are_those_of_the_options() -> None:

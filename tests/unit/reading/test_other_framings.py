@@ -1,0 +1,635 @@
+"""The framings of Apicurio, AWS Glue and Azure beside SNIP 42: each is read in all ways there are, or is an error."""
+
+from __future__ import annotations
+
+import json
+import logging
+import pickle
+import re
+import zlib
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+pytest.importorskip("pyarrow")
+
+import pyarrow as pa
+from foreign_stand_ins import NO_PATH, ForeignStandIn, GlueStandIn, NoSuchVersionError
+from scripted_registry import Answer
+from vendor_framings import AZURE_ID, CONTENT_ID, GLOBAL_ID, GLUE_ID, SCHEMA, Written, golden
+
+from streamnative_serdes import (
+    Codec,
+    KafkaAutoConsumeDeserializer,
+    KafkaAvroDeserializer,
+    KafkaAvroSerializer,
+)
+from streamnative_serdes._config import FRAMINGS
+from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
+from streamnative_serdes.errors import (
+    AuthenticationError,
+    AuthorizationError,
+    ConfigError,
+    DecodeError,
+    MissingEndpointError,
+    RegistryUnavailableError,
+    SchemaError,
+    SchemaNotFoundError,
+    SchemaRegistryError,
+    SerdesError,
+)
+from streamnative_serdes.serialization import MessageField, SerializationContext
+from streamnative_serdes.testing import LocalRegistry
+
+ORDER = {"id": 7, "note": "hello"}
+BODY = Codec(json.dumps(SCHEMA)).encode(ORDER)
+UUID_BYTES = UUID(GLUE_ID).bytes
+TYPE = f"avro/binary+{AZURE_ID}".encode()
+# One message of each framing, with its headers.
+ONE_OF_EACH: dict[str, tuple[bytes, list[tuple[str, bytes]]]] = {
+    "apicurio": (b"\0" + GLOBAL_ID.to_bytes(8) + BODY, []),
+    "apicurio-v3": (b"\0" + CONTENT_ID.to_bytes(4) + BODY, []),
+    "apicurio-header": (BODY, [("apicurio.value.globalId", GLOBAL_ID.to_bytes(8))]),
+    "glue": (b"\3\0" + UUID_BYTES + BODY, []),
+    "azure": (bytes(4) + AZURE_ID.encode() + BODY, []),
+    "azure-content-type": (b"\x2c" + TYPE + BODY, []),
+    "azure-header": (BODY, [("content-type", TYPE)]),
+}
+FOREIGN = [framing for framing in FRAMINGS if framing.registry != "confluent."]
+ALL = [framing.name for framing in FOREIGN]
+WITH_PREFIX = [framing.name for framing in FOREIGN if framing.size]
+# As a fixed of 60 bytes, any message of 60 bytes can be read.
+WIDE = {"type": "record", "name": "W", "fields": [{"name": "raw", "type": {"type": "fixed", "name": "F", "size": 60}}]}
+
+
+@pytest.fixture(autouse=True)
+def _no_known_schemas() -> Iterator[None]:
+    ConfluentSchemas.forget()
+    yield
+    ConfluentSchemas.forget()
+
+
+@pytest.fixture
+def others() -> Iterator[ForeignStandIn]:
+    with ForeignStandIn() as registry:
+        registry.add("/ids/globalIds/1", SCHEMA)
+        registry.add(f"/ids/globalIds/{GLOBAL_ID}", SCHEMA)
+        registry.add(f"/ids/contentIds/{CONTENT_ID}", SCHEMA)
+        registry.add(f"/$schemaGroups/$schemas/{AZURE_ID}", SCHEMA)
+        yield registry
+
+
+@pytest.fixture
+def glue() -> GlueStandIn:
+    found = GlueStandIn()
+    found.schemas[GLUE_ID] = json.dumps(SCHEMA)
+    return found
+
+
+@pytest.fixture
+def conf(registry: LocalRegistry, others: ForeignStandIn, glue: GlueStandIn) -> dict[str, Any]:
+    return {
+        "schema.registry.url": registry.url,
+        "apicurio.registry.url": others.apicurio,
+        "azure.schema.registry.url": others.url,
+        "glue.registry": glue,
+        "cache.missing.ttl.sec": 60,
+    }
+
+
+def declared(conf: dict[str, Any], *framings: str, **more: Any) -> dict[str, Any]:
+    """The options that read these framings, without the registries that they do not need."""
+    needed = {framing.option for framing in FRAMINGS if framing.name in framings}
+    idle = {framing.option for framing in FRAMINGS} - needed
+    kept = {key: value for key, value in conf.items() if key not in idle}
+    return {**kept, "framings": ["snip42", *framings], **{key.replace("_", "."): value for key, value in more.items()}}
+
+
+@pytest.fixture
+def written(conf: dict[str, Any]) -> bytes:
+    """Makes SCHEMA the topic's schema, and returns a message."""
+    with KafkaAvroSerializer({"schema.registry.url": conf["schema.registry.url"]}, SCHEMA) as serializer:
+        message = serializer.serialize("orders", ORDER)
+    assert message is not None
+    return message
+
+
+class Reader:
+    """Reads one message in each of the ways there are; all have to give the same."""
+
+    def __init__(self, conf: dict[str, Any], schema: Any = None) -> None:
+        self.rows, self.batches = KafkaAvroDeserializer(conf, schema), KafkaAvroDeserializer(conf, schema)
+        self.calls, self.any = KafkaAvroDeserializer(conf, schema), KafkaAutoConsumeDeserializer(conf)
+        self._any_too = schema is None
+
+    def read(self, message: bytes, headers: Any = None) -> Any:
+        context = SerializationContext("orders", MessageField.VALUE, headers)
+        ways = [
+            lambda: self.rows.deserialize("orders", message, headers=headers),
+            lambda: self.calls(message, context),
+            lambda: self.rows.deserialize("orders", bytearray(message), headers=headers),
+            lambda: self.batches.deserialize_batch("orders", [message], headers=[headers]).to_pylist()[0],
+            lambda: self.batches.deserialize_batch(
+                "orders", pa.array([None, message], pa.large_binary()), headers=[None, headers]
+            ).to_pylist()[1],
+        ]
+        if self._any_too:
+            ways.append(lambda: self.any.deserialize("orders", message, headers=headers).native_object)
+        outcomes = [self._outcome(way) for way in ways]
+        texts = [re.sub(r", row [01](?=[,:])", "", str(outcome), count=1) for outcome in outcomes]
+        if self._any_too:  # it makes no guesses about data of any type
+            texts[-1] = texts[0] if texts[-1] == texts[0].partition(" (hint: ")[0] else texts[-1]
+        assert len(set(texts)) == 1, texts
+        if isinstance(outcomes[0], Exception):
+            raise outcomes[0]
+        return outcomes[0]
+
+    @staticmethod
+    def _outcome(read: Any) -> Any:
+        try:
+            return read()
+        except SerdesError as error:
+            return error
+
+
+# Golden messages
+
+
+@pytest.mark.parametrize("bare", [False, True])
+@pytest.mark.parametrize("one", golden(), ids=lambda one: f"{one.framing}-{one.writer}")
+def test_each_framing_is_read_as_its_own_writer_wrote_it(
+    conf: dict[str, Any], written: bytes, one: Written, bare: bool
+) -> None:
+    options = declared(conf, one.framing, *(["headerless"] if bare else []))
+    if one.use_id is not None:
+        options["apicurio.registry.use-id"] = one.use_id
+    reader = Reader(options)
+    assert reader.read(one.message, one.headers) == one.datum
+    assert reader.read(one.message, dict(one.headers)) == one.datum
+    assert reader.read(written) == ORDER
+    if bare:
+        assert reader.read(BODY) == ORDER
+    counts = reader.calls.stats()
+    assert (counts["other_framings"], counts["errors"], counts["ambiguous"]) == (2, 0, 0)
+    assert reader.batches.stats()["other_framings"] == 4
+
+
+def test_golden_messages_are_there_for_each_framing() -> None:
+    assert {one.framing for one in golden()} == set(ALL)
+    packed = [one for one in golden() if one.framing == "glue" and one.message[1] == 5]
+    assert {one.writer for one in packed} == {"aws-glue-schema-registry 1.1.3", "schema-registry-serde 1.1.25"}
+
+
+@pytest.mark.parametrize("framing", ALL)
+def test_a_framing_that_is_not_declared_is_not_read(conf: dict[str, Any], written: bytes, framing: str) -> None:
+    message, headers = ONE_OF_EACH[framing]
+    other = "glue" if framing != "glue" else "apicurio"
+    reader = Reader(declared(conf, other))
+    with pytest.raises(DecodeError, match=f"expected a message with one of the framings snip42, {other}") as caught:
+        reader.read(message, headers)
+    looks_confluent = framing == "apicurio-v3"
+    if message != BODY:
+        name = "confluent" if looks_confluent else framing
+        assert f"framings=snip42,{name},headerless with " in str(caught.value.hint)
+        assert ("apicurio-v3 reads those of Apicurio 3" in str(caught.value.hint)) == looks_confluent
+
+
+def test_all_framings_are_read_by_one_deserializer(conf: dict[str, Any], written: bytes) -> None:
+    names = [name for name in ALL if name != "apicurio-v3"]
+    reader = Reader(declared(conf, *names, "headerless"))
+    for name in names:
+        assert reader.read(*ONE_OF_EACH[name]) == ORDER
+    assert reader.read(written) == reader.read(BODY) == ORDER
+    many = [(b"\3\5" + UUID_BYTES + zlib.compress(BODY), []), *(ONE_OF_EACH[name] for name in names)]
+    batch = reader.batches.deserialize_batch("orders", [m for m, _ in many], headers=[h for _, h in many])
+    assert batch.to_pylist() == [ORDER] * len(many)
+
+
+def test_any_type_says_which_schema_has_read_a_message(conf: dict[str, Any], written: bytes) -> None:
+    reader = KafkaAutoConsumeDeserializer(declared(conf, "glue", "headerless"))
+    found = reader.deserialize("orders", ONE_OF_EACH["glue"][0])
+    assert (found.native_object, found.schema_type, found.decoded_by.rule) == (ORDER, "AVRO", "framing")
+    assert found.reader_schema is not None
+    assert json.loads(found.reader_schema.info.text) == SCHEMA
+    assert found.reader_schema.topic == "orders"
+    assert reader.deserialize("orders", BODY).decoded_by.rule == "latest"
+
+
+def test_any_type_reads_framings_of_a_topic_without_a_schema(conf: dict[str, Any]) -> None:
+    reader = KafkaAutoConsumeDeserializer(declared(conf, "azure", "headerless"))
+    assert reader.deserialize("none", ONE_OF_EACH["azure"][0]).native_object == ORDER
+    assert reader.deserialize("none", b"data").native_object == b"data"
+    assert reader.deserialize("none", bytes(4) + b"0" * 32 + BODY).native_object == bytes(4) + b"0" * 32 + BODY
+
+
+def test_keys_have_headers_and_prefixes_too(conf: dict[str, Any], written: bytes) -> None:
+    keys = KafkaAvroDeserializer(declared(conf, "apicurio-header", "apicurio"), is_key=True)
+    header = [("apicurio.value.globalId", (99).to_bytes(8)), ("apicurio.key.contentId", CONTENT_ID.to_bytes(8))]
+    assert keys.deserialize("orders", BODY, headers=header) == ORDER
+    assert keys.deserialize("orders", ONE_OF_EACH["apicurio"][0]) == ORDER
+    both = KafkaAvroDeserializer(declared(conf, "apicurio-header", "apicurio"))
+    assert both(BODY, SerializationContext("orders", MessageField.KEY, header)) == ORDER
+
+
+# Signs that begin alike
+
+
+@pytest.mark.parametrize(
+    ("message", "framing", "reads"),
+    [
+        (bytes(4) + b"0123456789abcdefABCDEF0123456789" + BODY, "azure", True),
+        (bytes(4) + b"0123456789abcdefABCDEF012345678g" + BODY, "azure", False),
+        (bytes(4) + b"0123456789abcdef", "azure", False),
+        (b"\0\0\0\1" + b"0" * 32, "azure", False),
+        (b"\x2c" + b"avro/binary+" + b"0" * 32, "azure-content-type", True),
+        (b"\x2d" + b"avro/binary+" + b"0" * 32, "azure-content-type", False),
+        (b"\x2c" + b"avro/json+++" + b"0" * 32, "azure-content-type", False),
+        (b"\x2c" + b"avro/binary+" + b"z" * 32, "azure-content-type", False),
+        (b"\0" + (1).to_bytes(8), "apicurio", True),
+        (b"\0" + (1 << 40).to_bytes(8), "apicurio", True),  # no ids of four bytes are declared
+        (b"\0" + (1 << 63).to_bytes(8), "apicurio", False),
+        (b"\0" + bytes(8), "apicurio", False),
+        (b"\0" + bytes(7), "apicurio", False),
+        (b"\0" + (1).to_bytes(4), "apicurio-v3", True),
+        (b"\0" + bytes(4), "apicurio-v3", False),
+        (b"\0" + (1 << 31).to_bytes(4), "apicurio-v3", False),
+        (b"\3\0" + bytes(16), "glue", True),
+        (b"\3\1" + bytes(16), "glue", False),
+        (b"\3\0" + bytes(15), "glue", False),
+    ],
+)
+def test_a_sign_is_as_long_and_as_exact_as_its_framing_says(
+    conf: dict[str, Any], written: bytes, message: bytes, framing: str, reads: bool
+) -> None:
+    reader = Reader(declared(conf, framing))
+    with pytest.raises(SerdesError) as caught:
+        reader.read(message)
+    assert ("expected a message with one of the framings" not in str(caught.value)) == reads
+
+
+@pytest.mark.parametrize(
+    ("others_declared", "message", "asked"),
+    [
+        (["apicurio", "apicurio-v3"], b"\0" + (5).to_bytes(8) + b"x", "/ids/globalIds/5"),
+        (["apicurio-v3", "apicurio"], b"\0" + (5).to_bytes(8) + b"x", "/ids/globalIds/5"),
+        (["apicurio", "apicurio-v3"], b"\0" + (5).to_bytes(4) + b"x" * 9, "/ids/contentIds/5"),
+        (["apicurio", "apicurio-v3"], b"\0\0\0\0\x41" + b"x" * 40, "/ids/contentIds/65"),
+        (["azure", "apicurio-v3"], bytes(4) + b"A" * 32, f"/$schemaGroups/$schemas/{'A' * 32}"),
+        (["apicurio", "azure"], bytes(4) + b"A" * 32, f"/$schemaGroups/$schemas/{'A' * 32}"),
+    ],
+)
+def test_signs_that_begin_alike_are_told_apart(
+    conf: dict[str, Any], written: bytes, others: ForeignStandIn, others_declared: list[str], message: bytes, asked: str
+) -> None:
+    with pytest.raises(SchemaNotFoundError):
+        KafkaAvroDeserializer(declared(conf, *others_declared)).deserialize("orders", message)
+    (call,) = others.calls
+    assert call.partition("?")[0].endswith(asked)
+
+
+def test_confluents_prefix_stands_beside_apicurios_of_eight_bytes(
+    conf: dict[str, Any], written: bytes, second: Any
+) -> None:
+    number = second.register("orders-value", SCHEMA)
+    options = declared(conf, "confluent", "apicurio", "azure", confluent_schema_registry_url=second.url)
+    reader = Reader(options)
+    assert reader.read(b"\0" + number.to_bytes(4) + BODY) == ORDER
+    assert reader.read(ONE_OF_EACH["apicurio"][0]) == reader.read(ONE_OF_EACH["azure"][0]) == ORDER
+    counts = reader.calls.stats()
+    assert (counts["confluent"], counts["other_framings"]) == (1, 2)
+
+
+def test_what_only_an_option_can_tell_apart_is_refused(conf: dict[str, Any]) -> None:
+    options = declared(conf, "confluent", "apicurio-v3", confluent_schema_registry_url="http://localhost:1")
+    with pytest.raises(ConfigError, match="cannot enable both confluent and apicurio-v3") as caught:
+        KafkaAvroDeserializer(options)
+    assert "leave one of them out" in str(caught.value.hint)
+
+
+# Headers
+
+
+def test_a_header_wins_over_a_prefix(conf: dict[str, Any], written: bytes) -> None:
+    reader = Reader(declared(conf, "glue", "apicurio-header"))
+    message, _ = ONE_OF_EACH["glue"]
+    assert reader.read(message, []) == ORDER
+    with pytest.raises(DecodeError):
+        reader.read(message, [("apicurio.value.globalId", GLOBAL_ID.to_bytes(8))])
+
+
+@pytest.mark.parametrize(
+    ("framings", "asked"),
+    [
+        (["apicurio-header", "azure-header"], "globalIds/99"),
+        (["azure-header", "apicurio-header"], "schemas/" + "9" * 32),
+    ],
+)
+def test_of_several_headers_the_framing_that_is_declared_first_counts(
+    conf: dict[str, Any], written: bytes, others: ForeignStandIn, framings: list[str], asked: str
+) -> None:
+    headers = [("content-type", b"avro/binary+" + b"9" * 32), ("apicurio.value.globalId", (99).to_bytes(8))]
+    for read in (
+        lambda one: one.deserialize("orders", BODY, headers=headers),
+        lambda one: one.deserialize_batch("orders", [BODY], headers=[headers]),
+    ):
+        before = len(others.asked)
+        ConfluentSchemas.forget()
+        with pytest.raises(SchemaNotFoundError):
+            read(KafkaAvroDeserializer(declared(conf, *framings)))
+        (call,) = others.calls[before:]
+        assert asked in call
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("apicurio.value.globalId", b"\0\0\0\2"),
+        ("apicurio.value.globalId", (1 << 63).to_bytes(8)),
+        ("apicurio.value.globalId", None),
+        ("apicurio.key.globalId", (2).to_bytes(8)),
+        ("content-type", b"application/json"),
+        ("content-type", TYPE + b"0"),
+        ("content-type", b"avro/binary+" + b"g" * 32),
+        ("Content-Type", TYPE),
+    ],
+)
+def test_a_header_of_another_form_is_no_sign(conf: dict[str, Any], written: bytes, name: str, value: Any) -> None:
+    reader = Reader(declared(conf, "apicurio-header", "azure-header", "headerless"))
+    assert reader.read(BODY, [(name, value)]) == ORDER
+    assert reader.calls.stats()["headerless"] == 1
+
+
+def test_batches_need_the_headers_that_a_framing_is_in(conf: dict[str, Any], written: bytes) -> None:
+    with pytest.raises(ConfigError, match="framings has azure-header, so the messages' headers are needed"):
+        KafkaAvroDeserializer(declared(conf, "azure-header")).deserialize_batch("orders", [BODY])
+
+
+# Beside messages without a header
+
+
+@pytest.mark.parametrize("framing", WITH_PREFIX)
+@pytest.mark.parametrize("bare_first", [False, True])
+def test_a_message_that_can_be_read_both_ways_is_read_as_the_order_says_and_counted(
+    conf: dict[str, Any],
+    registry: LocalRegistry,
+    others: ForeignStandIn,
+    glue: GlueStandIn,
+    framing: str,
+    bare_first: bool,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with KafkaAvroSerializer({"schema.registry.url": registry.url}, WIDE) as serializer:
+        serializer.serialize("orders", {"raw": bytes(60)})
+    prefix = ONE_OF_EACH[framing][0].removesuffix(BODY)
+    message = prefix + bytes(60 - len(prefix))
+    narrow = {**WIDE, "fields": [{"name": "raw", "type": {"type": "fixed", "name": "F", "size": 60 - len(prefix)}}]}
+    for path in list(others.schemas):
+        others.add(path, narrow)
+    glue.schemas[GLUE_ID] = json.dumps(narrow)
+    order = ["headerless", framing] if bare_first else [framing, "headerless"]
+    for read in (
+        lambda one: one.deserialize("orders", message),
+        lambda one: KafkaAvroDeserializer.deserialize(one, "orders", memoryview(message)),
+    ):
+        caplog.clear()
+        reader = KafkaAvroDeserializer(declared(conf, *order))
+        if bare_first:  # such messages are read without asking, so the id has to be known
+            ConfluentSchemas.forget()
+            first = KafkaAvroDeserializer(declared(conf, framing))
+            assert first.deserialize("orders", message) == {"raw": message[len(prefix) :]}
+            reader = KafkaAvroDeserializer(declared(conf, *order))
+        with caplog.at_level(logging.WARNING):
+            assert read(reader) == {"raw": message if bare_first else message[len(prefix) :]}
+        if not bare_first:
+            assert reader.stats()["ambiguous"] == 1
+            assert "can be read both with" in caplog.text
+            assert {"apicurio": "Apicurio", "glue": "Glue", "azure": "Azure"}[framing.partition("-")[0]] in caplog.text
+
+
+@pytest.mark.parametrize("framing", WITH_PREFIX)
+def test_an_unknown_id_is_read_without_a_header_where_that_is_declared(
+    conf: dict[str, Any], registry: LocalRegistry, others: ForeignStandIn, glue: GlueStandIn, framing: str
+) -> None:
+    with KafkaAvroSerializer({"schema.registry.url": registry.url}, WIDE) as serializer:
+        serializer.serialize("orders", {"raw": bytes(60)})
+    others.schemas.clear()
+    glue.schemas.clear()
+    prefix = ONE_OF_EACH[framing][0].removesuffix(BODY)
+    message = prefix + bytes(60 - len(prefix))
+    assert Reader(declared(conf, framing, "headerless")).read(message) == {"raw": message}
+    with pytest.raises(
+        DecodeError, match=r"expected .* framing with .*, or Avro without a header; as the former: .* does "
+    ):
+        Reader(declared(conf, framing, "headerless")).read(prefix + b"x")
+
+
+# Hostile bytes, and registries that do not help
+
+
+@pytest.mark.parametrize("bare", [False, True])
+@pytest.mark.parametrize("one", [one for one in golden() if one.datum["id"] == 7], ids=lambda one: one.framing)
+def test_a_message_cut_anywhere_is_an_error(conf: dict[str, Any], written: bytes, one: Written, bare: bool) -> None:
+    options = declared(conf, one.framing, *(["headerless"] if bare else []))
+    if one.use_id is not None:
+        options["apicurio.registry.use-id"] = one.use_id
+    reader = Reader(options)
+    for size in range(len(one.message)):
+        try:
+            found = reader.read(one.message[:size], one.headers)
+        except (DecodeError, SchemaNotFoundError):
+            continue
+        # Some beginning may be bare Avro by chance: two zero bytes are an order.
+        assert bare, size
+        assert Codec(json.dumps(SCHEMA)).encode(found) == one.message[:size]
+
+
+@pytest.mark.parametrize("framing", ALL)
+def test_an_id_that_the_registry_does_not_have_is_an_error_that_names_it(
+    conf: dict[str, Any], written: bytes, others: ForeignStandIn, glue: GlueStandIn, framing: str
+) -> None:
+    others.schemas.clear()
+    glue.schemas.clear()
+    reader = Reader(declared(conf, framing))
+    for _ in range(2):
+        with pytest.raises(SchemaNotFoundError) as caught:
+            reader.read(*ONE_OF_EACH[framing])
+        names = {"apicurio": f"globalId {GLOBAL_ID}", "apicurio-v3": f"contentId {CONTENT_ID}", "glue": GLUE_ID}
+        name = {**names, "apicurio-header": names["apicurio"]}.get(framing, AZURE_ID)
+        assert name in str(caught.value)
+        assert "registry does not have" in str(caught.value)
+        assert caught.value.topic == "orders"
+    assert len(others.asked) + len(glue.asked) == 1  # for cache.missing.ttl.sec
+
+
+@pytest.mark.parametrize("bare", [False, True])
+@pytest.mark.parametrize("framing", [name for name in ALL if name != "glue"])
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (Answer(503, {"message": "later"}), RegistryUnavailableError),
+        (Answer(401, {"message": "who?"}), AuthenticationError),
+        (Answer(403, {"message": "no"}), AuthorizationError),
+        (NO_PATH, MissingEndpointError),
+        (Answer(404, b"<html>nothing here</html>"), MissingEndpointError),
+        (Answer(418, {"message": "tea"}), SchemaRegistryError),
+        (Answer(body=b'{"type": "reco'), SchemaError),
+        (Answer(body=b'syntax = "proto3";'), SchemaError),
+        (Answer(body=b"\xff\xfe"), SchemaError),
+    ],
+)
+def test_a_registry_that_does_not_help_is_a_typed_error(
+    conf: dict[str, Any],
+    written: bytes,
+    others: ForeignStandIn,
+    framing: str,
+    answer: Answer,
+    kind: type[Exception],
+    bare: bool,
+) -> None:
+    others.faults = [answer] * 50
+    if answer.status == 200 and framing.startswith("apicurio"):
+        others.faults = [answer, Answer(body=[])] * 25
+    message, headers = ONE_OF_EACH[framing]
+    options = declared(conf, framing, *(["headerless"] if bare else []))
+    if answer.status == 503:
+        options["retries.total.ms"] = 500
+    for read in (
+        lambda one: one.deserialize("orders", message, headers=headers),
+        lambda one: one.deserialize_batch("orders", [message], headers=[headers]),
+    ):
+        ConfluentSchemas.forget()
+        if bare and kind is SchemaError:
+            kind = DecodeError if message != BODY else type(None)
+        if kind is type(None):  # the value alone can be read as bare Avro
+            assert read(KafkaAvroDeserializer(options)) is not None
+            continue
+        with pytest.raises(kind):
+            read(KafkaAvroDeserializer(options))
+
+
+def test_a_registry_that_is_away_stops_the_reader_and_loses_no_message(conf: dict[str, Any], written: bytes) -> None:
+    away = declared(conf, "apicurio", "headerless") | {"apicurio.registry.url": "http://127.0.0.1:1/apis/registry/v2"}
+    reader = KafkaAvroDeserializer(away)
+    with pytest.raises(RegistryUnavailableError, match=r"apicurio\.registry\.url"):
+        list(reader.deserialize_many("orders", [ONE_OF_EACH["apicurio"][0]], on_error="skip"))
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        (NoSuchVersionError("AccessDeniedException"), AuthorizationError),
+        (NoSuchVersionError("ExpiredTokenException"), AuthenticationError),
+        (NoSuchVersionError("ThrottlingException"), RegistryUnavailableError),
+        (OSError("no route"), RegistryUnavailableError),
+        (NoSuchVersionError("InvalidInputException"), SchemaRegistryError),
+    ],
+)
+def test_faults_of_glue_are_typed_errors(
+    conf: dict[str, Any], written: bytes, glue: GlueStandIn, fault: Exception, kind: type[Exception]
+) -> None:
+    glue.fault = fault
+    reader = KafkaAvroDeserializer(declared(conf, "glue", "headerless"))
+    with pytest.raises(kind, match="cannot read schema version b7b4a7f0"):
+        reader.deserialize("orders", ONE_OF_EACH["glue"][0])
+    glue.fault = None
+    assert reader.deserialize("orders", ONE_OF_EACH["glue"][0]) == ORDER
+
+
+def test_a_schema_of_another_type_is_an_error(conf: dict[str, Any], written: bytes, glue: GlueStandIn) -> None:
+    glue.kind = "PROTOBUF"
+    with pytest.raises(SchemaError, match="expected a schema of type AVRO, got type PROTOBUF"):
+        Reader(declared(conf, "glue")).read(ONE_OF_EACH["glue"][0])
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_a_bomb_is_not_unpacked(conf: dict[str, Any], written: bytes, bare: bool) -> None:
+    options = declared(conf, "glue", *(["headerless"] if bare else []), glue_max_unpacked_size=1_000)
+    fits, too_large = (Codec(json.dumps(SCHEMA)).encode({"id": 0, "note": "x" * (1_000 - 3 + n)}) for n in (0, 1))
+    assert len(fits) == 1_000
+    reader = Reader(options)
+    assert reader.read(b"\3\5" + UUID_BYTES + zlib.compress(fits)) == {"id": 0, "note": "x" * 997}
+    for body in (zlib.compress(too_large), zlib.compress(bytes(10**7)), zlib.compress(fits)[:-1], b"", b"\0" * 30):
+        with pytest.raises(DecodeError, match=r"compressed by zlib; it is damaged, or larger than 1000 bytes"):
+            reader.read(b"\3\5" + UUID_BYTES + body)
+    with pytest.raises(DecodeError, match="compressed by zlib"):
+        reader.read(b"\3\5" + UUID_BYTES + zlib.compress(fits) + b"x")
+
+
+# Configuration and pickles
+
+
+@pytest.mark.parametrize("framing", FOREIGN, ids=lambda framing: framing.name)
+def test_a_framing_needs_its_registry_and_a_registry_its_framing(conf: dict[str, Any], framing: Any) -> None:
+    options = declared(conf, framing.name)
+    with pytest.raises(ConfigError, match=rf"framings has {framing.name}, and {framing.option} is missing"):
+        KafkaAvroDeserializer({key: value for key, value in options.items() if key != framing.option})
+    with pytest.raises(ConfigError, match=rf"{framing.option} has no effect with framings=snip42,headerless"):
+        KafkaAvroDeserializer({key: value for key, value in options.items() if key != "framings"})
+
+
+def test_the_path_of_apicurios_address_names_the_version(conf: dict[str, Any]) -> None:
+    for url in ("http://localhost:1", "http://localhost:1/apis/ccompat/v7", "http://localhost:1/apis/registry"):
+        with pytest.raises(ConfigError, match="ends with the version of the API, v2 or v3"):
+            KafkaAvroDeserializer(declared(conf, "apicurio") | {"apicurio.registry.url": url})
+
+
+@pytest.mark.parametrize("version", ["v2", "v3"])
+def test_apicurios_references_are_followed(
+    conf: dict[str, Any], written: bytes, others: ForeignStandIn, version: str
+) -> None:
+    item = {"type": "record", "name": "Item", "namespace": "o", "fields": [{"name": "n", "type": "int"}]}
+    basket = {"type": "record", "name": "Basket", "fields": [{"name": "item", "type": "o.Item"}]}
+    refers = {"groupId": "my group", "artifactId": "an/item", "version": "1.0", "name": "o.Item"}
+    others.add("/ids/globalIds/7", basket, [refers])
+    others.add("/groups/my group/artifacts/an/item/versions/1.0", item)
+    others.add("/ids/globalIds/8", basket, [{**refers, "groupId": None, "artifactId": "gone"}])
+    options = declared(conf, "apicurio") | {"apicurio.registry.url": f"{others.url}/apis/registry/{version}"}
+    reader = KafkaAvroDeserializer(options)
+    assert reader.deserialize("orders", b"\0" + (7).to_bytes(8) + b"\4") == {"item": {"n": 2}}
+    assert any("/artifacts/an%2Fitem/" in asked.path for asked in others.asked)
+    with pytest.raises(SchemaError, match="globalId 8"):
+        reader.deserialize("orders", b"\0" + (8).to_bytes(8) + b"\4")
+
+
+def test_credentials_of_each_registry_go_to_it_alone(
+    conf: dict[str, Any], written: bytes, others: ForeignStandIn
+) -> None:
+    options = declared(conf, "apicurio", "azure") | {
+        "apicurio.basic.auth.user.info": "ada:secret",
+        "azure.bearer.auth.token": lambda: "a-token",
+    }
+    reader = KafkaAvroDeserializer(options)
+    for framing in ("apicurio", "azure"):
+        reader.deserialize("orders", ONE_OF_EACH[framing][0])
+    sent = {asked.headers["Authorization"].partition(" ")[0]: asked.path for asked in others.asked}
+    assert "/ids/" in sent["Basic"]
+    assert "$schemas" in sent["Bearer"]
+
+
+def test_a_pickle_carries_the_schemas_that_are_known(
+    conf: dict[str, Any], written: bytes, others: ForeignStandIn
+) -> None:
+    names = [name for name in ALL if name not in ("apicurio-v3", "glue")]
+    reader = KafkaAvroDeserializer(declared(conf, *names))
+    for name in names:
+        assert reader.deserialize("orders", ONE_OF_EACH[name][0], headers=ONE_OF_EACH[name][1]) == ORDER
+    data, before = pickle.dumps(reader), len(others.asked)
+    ConfluentSchemas.forget()
+    copy = pickle.loads(data)
+    for name in names:
+        assert copy.deserialize("orders", ONE_OF_EACH[name][0], headers=ONE_OF_EACH[name][1]) == ORDER
+    assert len(others.asked) == before
+
+
+def test_more_prefixes_than_are_remembered_are_read(conf: dict[str, Any], written: bytes, glue: GlueStandIn) -> None:
+    ids = [UUID(int=number) for number in range(1, 400)]
+    glue.schemas.update({str(one): json.dumps(SCHEMA) for one in ids})
+    reader = KafkaAvroDeserializer(declared(conf, "glue"))
+    messages = [b"\3\0" + one.bytes + Codec(json.dumps(SCHEMA)).encode({"id": one.int, "note": ""}) for one in ids]
+    expected = [{"id": one.int, "note": ""} for one in ids]
+    for _ in range(2):
+        assert [reader.deserialize("orders", message) for message in messages] == expected
+        assert reader.deserialize_batch("orders", messages * 3).to_pylist() == expected * 3
+    assert len(glue.asked) == len(ids)
