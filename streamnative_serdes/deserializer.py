@@ -34,8 +34,8 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
             says (docs/messages.md). For topics of type KEY_VALUE it
             is a :class:`KeyValueSchema`, or the schema of the half that is read.
         from_dict: ``from_dict(data, ctx)`` converts the decoded data to an object. Not used with ``value.type``.
-        is_key: read keys: those of KEY_VALUE topics, bare ones by ``key.schema``, and those of the framings of
-            Confluent that ``framings`` has. Without it, the context's field decides for each message.
+        is_key: read keys: those of KEY_VALUE topics, bare ones by ``key.schema``, and those of the framings of other
+            registries that ``framings`` has. Without it, the context's field decides for each message.
 
     A message is read by one of these schemas:
 
@@ -43,8 +43,8 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
     2. It has a header, but the registry does not have the version: the topic's latest schema reads the body. If it does
        not consume the body exactly, it reads the whole message, since Avro without a header may begin like one.
     3. It has no header: the version passed to :meth:`deserialize`, or else the topic's latest schema.
-    4. ``framings`` allows Confluent's framing, and the message has it: the schema with its id in the second registry;
-       else, or if that cannot read the message, as in case 3. The order in ``framings`` decides which comes first.
+    4. ``framings`` allows a framing of another registry, and the message has it: the schema with its id there; else, or
+       if that cannot read the message, as in case 3. The order in ``framings`` decides which comes first.
 
     Topics of type KEY_VALUE: keys never have a header, so case 3 holds for them. With the encoding INLINE, a value is a
     :class:`KeyValue`. With a KeyValueSchema as reader's schema, it is tried first in case 3, and then the latest.
@@ -129,7 +129,7 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
                 and they have ``keys`` and ``headers``. A null becomes a row of nulls.
             keys: the messages' keys, in any of these forms, for KEY_VALUE topics with the encoding SEPARATED. Then a
                 row is null as a whole if both the message and its key are null.
-            headers: the messages' headers, needed if ``framings`` has ``confluent-header``: an Arrow array of lists of
+            headers: the messages' headers, needed if one of ``framings`` is in headers: an Arrow array of lists of
                 structs (key, value), as Spark's Kafka source has them, or a list of what a client returns.
             error_column: name of an additional text column. If a message cannot be read, it has the reason, and all
                 other columns are null. Without ``error_column``, the first such message raises an error.
@@ -188,8 +188,9 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
     def stats(self) -> dict[str, int]:
         """Counts: ``messages``, ``hits``, ``misses``, ``errors``, ``headerless``, ``fallbacks``, ``registry_calls``.
 
-        If ``framings`` has Confluent's, also ``confluent`` and ``confluent_header``, messages of these framings, and
-        ``ambiguous``, messages that could be read without a header too (docs/messages.md).
+        If ``framings`` has some of other registries, also ``confluent`` and ``confluent_header``, messages of these
+        framings, ``other_framings``, and ``ambiguous``, messages that could be read without a header too
+        (docs/messages.md).
 
         Each message is a hit, or a miss if its schema was not at hand, and counts as one error at most. A batch that
         fails as a whole counts as one error, and its messages are not counted. Registry calls are those of the whole

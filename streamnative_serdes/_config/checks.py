@@ -6,7 +6,7 @@ properties files.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -35,7 +35,7 @@ def text_or_function(value: object) -> str | Callable[[], str]:
 
 
 def text_or_client(value: object) -> Any:
-    if callable(getattr(value, "get_schema_version", None)):
+    if callable(getattr(value, "get_schema_version", None)) and isinstance(value, Hashable):
         return value
     try:
         return text(value)

@@ -71,7 +71,7 @@ def decode_df(
         value: the name of the column of messages. A null is a tombstone, and becomes null in all fields.
         key: the name of the column of the messages' keys, which is used only if the topic is of type KEY_VALUE with the
             encoding SEPARATED.
-        headers: the name of the column of headers, which is used only if ``framings`` has ``confluent-header``.
+        headers: the name of the column of headers, which is used only if a framing of ``framings`` is in headers.
         keep: names of columns to keep, in front of the new ones.
         options: ``mode``: for a message that cannot be decoded, ``FAILFAST`` (the default) fails the job,
             ``PERMISSIVE`` returns nulls, and ``DROPMALFORMED`` drops the row. ``errorColumn``: the name of a column for

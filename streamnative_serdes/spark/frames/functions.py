@@ -46,7 +46,7 @@ def from_avro(
         conf: options of :class:`KafkaAvroDeserializer`, with ``schema.registry.url``.
         topic: the Kafka topic that all messages come from.
         schema: the reader's schema; by default, the topic's latest schema at this moment.
-        headers: the column of headers, or its name, which is needed if ``framings`` has ``confluent-header``: Spark's
+        headers: the column of headers, or its name, which is needed if a framing is in headers: Spark's
             Kafka source has it with the option ``includeHeaders``.
         options: as for :func:`decode_df`, except ``DROPMALFORMED``: a function cannot drop rows. ``errorColumn``
             names an additional field of the struct, for the error's text.
@@ -78,7 +78,7 @@ def from_avro(
         )
     if reader.needs_headers() and headers is None:
         raise ConfigError(
-            "framings has confluent-header, so from_avro needs the messages' headers",
+            "framings has one that is in headers, so from_avro needs the messages' headers",
             topic=topic,
             hint='pass headers="headers"; Spark\'s Kafka source has that column with the option includeHeaders=true',
         )

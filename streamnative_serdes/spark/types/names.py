@@ -69,7 +69,7 @@ def require_headers(df: DataFrame, name: str) -> str:
     """
     if name not in df.columns:
         raise ConfigError(
-            f"framings has confluent-header, and the DataFrame has no column {name!r:.80} with the messages' headers",
+            f"framings has one that is in headers, and the DataFrame has no column {name!r:.80} with headers",
             hint="read them with the option includeHeaders=true of Spark's Kafka source, and keep the column",
         )
     refuse_other_headers(f"column {name}", require(df, name).dataType)

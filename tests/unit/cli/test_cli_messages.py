@@ -20,7 +20,9 @@ from command import CommandLine
 from confluent_kafka import Producer
 from confluent_stand_in import ConfluentStandIn
 from first_messages import first_messages
+from foreign_stand_ins import ForeignStandIn
 from schemas import record
+from vendor_framings import AZURE_ID, SCHEMA, golden
 from waiting import elsewhere
 from wire import sized, varint
 
@@ -164,6 +166,25 @@ def test_messages_in_confluents_framings_are_shown_by_the_options_that_the_hint_
         ("confluent-header", None, 1, ADA),
     ]
     assert "schema id 7" in lines[2]["error"]
+
+
+def test_messages_in_the_framings_of_other_registries_are_shown(run: CommandLine, broker: MockBroker) -> None:
+    with ForeignStandIn() as others:
+        for path in ("/ids/globalIds/2", "/ids/contentIds/1", f"/$schemaGroups/$schemas/{AZURE_ID}"):
+            others.add(path, SCHEMA)
+        written = [one for one in golden() if one.use_id is None and one.framing != "glue"]
+        for one in written:
+            send(broker, "copy", one.message, headers=one.headers)
+        send(broker, "copy", b"\0" + (9).to_bytes(8) + b"\2\2x")
+        framings = "snip42,apicurio-header,azure-header,apicurio,apicurio-v3,azure,azure-content-type"
+        registries = (f"apicurio.registry.url={others.apicurio}", f"azure.schema.registry.url={others.url}")
+        options = [part for text in (f"framings={framings}", *registries) for part in ("--set", text)]
+        lines = run("decode", "copy", *options, code=1).lines
+    assert "globalId 9" in lines.pop()["error"]
+    ids = {"apicurio": 2, "apicurio-v3": 1, "apicurio-header": None}
+    for one, shown in zip(written, lines, strict=True):
+        named = ids.get(one.framing, AZURE_ID) or int.from_bytes(one.headers[0][1])
+        assert (shown["framing"], shown["schema_id"], shown["value"]) == (one.framing, named, one.datum)
 
 
 # decode: damage, and what surrounds a value
