@@ -66,7 +66,12 @@ def test_an_empty_file_and_one_that_is_not_text_are_errors(tmp_path: Path) -> No
 
 def test_each_secret_of_the_option_table_takes_a_reference(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HERE", SECRET)
-    urls = {"schema.registry.url", "confluent.schema.registry.url"}  # they are marked since they may be malformed
+    urls = {
+        "schema.registry.url",
+        "confluent.schema.registry.url",
+        "azure.schema.registry.url",
+        "apicurio.registry.url",
+    }  # they are marked since they may be malformed
     secret = {option.key for option in config.DESERIALIZER_OPTIONS if option.secret} - urls
     assert secret
     for name in secret:
@@ -77,7 +82,8 @@ def test_each_secret_of_the_option_table_takes_a_reference(monkeypatch: pytest.M
 
 
 def test_the_file_of_a_token_is_left_to_the_serdes_which_read_it_again(tmp_path: Path) -> None:
-    assert resolved("bearer.auth.token", "file:///token") == "file:///token"
+    for registry in ("", "confluent.", "apicurio.", "azure."):
+        assert resolved(f"{registry}bearer.auth.token", "file:///token") == "file:///token"
 
 
 @pytest.mark.parametrize(

@@ -54,10 +54,13 @@ _MAY_REFER: Final = frozenset(
         "ssl.truststore.certificates",
     }
 )
+_OTHERS: Final = ("confluent", "apicurio", "azure")  # registries whose options begin so
 # The SerDes read this file themselves, and again whenever the token is renewed.
-_RENEWED: Final = frozenset({"bearer.auth.token"})
+_RENEWED: Final = frozenset({"bearer.auth.token", *(f"{registry}.bearer.auth.token" for registry in _OTHERS)})
 # They are no secrets, unless they name a user and a password.
-_URLS: Final = frozenset({"schema.registry.url", "confluent.schema.registry.url"})
+_URLS: Final = frozenset({"schema.registry.url", "apicurio.registry.url"}) | {
+    f"{registry}.schema.registry.url" for registry in ("confluent", "azure")
+}
 _SERDES: Final = frozenset(
     option.key
     for table in (config.DESERIALIZER_OPTIONS, config.SERIALIZER_OPTIONS)

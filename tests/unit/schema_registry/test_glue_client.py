@@ -1,0 +1,88 @@
+"""AWS Glue's registry through boto3, whose client is stubbed: what is asked, and what each refusal becomes."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from streamnative_serdes.errors import (
+    AuthorizationError,
+    ConfigError,
+    RegistryUnavailableError,
+    SchemaNotFoundError,
+    SchemaRegistryError,
+)
+from streamnative_serdes.schema_registry.foreign import GlueClient
+
+VERSION = "b7b4a7f0-9c96-4e4a-a687-fb5de9ef0c63"
+KEY = ("glue.", "schema version", VERSION)
+
+
+@pytest.fixture
+def boto() -> Any:
+    boto3 = pytest.importorskip("boto3", reason="boto3 is not installed: pip install 'streamnative-serdes[glue]'")
+    return boto3.client("glue", region_name="eu-west-1", aws_access_key_id="a", aws_secret_access_key="b")
+
+
+def test_boto3_is_asked_for_the_version_of_the_schema(boto: Any) -> None:
+    from botocore.stub import Stubber
+
+    with Stubber(boto) as stub:
+        found = {"SchemaVersionId": VERSION, "SchemaDefinition": '"long"', "DataFormat": "AVRO", "Status": "AVAILABLE"}
+        stub.add_response("get_schema_version", found, {"SchemaVersionId": VERSION})
+        client = GlueClient({"glue.registry": boto})
+        assert client.by_key(KEY).schema_str == '"long"'
+        assert client.calls == {"GetSchemaVersion": 1}
+        stub.assert_no_pending_responses()
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "kind"),
+    [
+        ("EntityNotFoundException", 400, SchemaNotFoundError),
+        ("AccessDeniedException", 400, AuthorizationError),
+        ("InvalidInputException", 400, SchemaRegistryError),
+        ("InternalServiceException", 500, RegistryUnavailableError),
+    ],
+)
+def test_boto3s_errors_are_typed(boto: Any, code: str, status: int, kind: type[Exception]) -> None:
+    from botocore.stub import Stubber
+
+    with Stubber(boto) as stub:
+        stub.add_client_error("get_schema_version", code, "why", status)
+        with pytest.raises(SchemaRegistryError, match=f"{VERSION}.*why") as caught:
+            GlueClient({"glue.registry": boto}).by_key(KEY)
+        assert type(caught.value) is kind
+        assert caught.value.reason == code
+
+
+def test_a_region_makes_a_client_of_boto3s_once(boto: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import boto3
+
+    made: list[str] = []
+    monkeypatch.setattr(boto3, "client", lambda _, region_name: made.append(region_name) or boto)
+    client = GlueClient({"glue.registry": "eu-west-1"})
+    monkeypatch.setattr(boto, "get_schema_version", lambda **_: {"SchemaDefinition": '"long"', "DataFormat": "AVRO"})
+    assert client.by_key(KEY).schema_str == client.by_key(KEY).schema_str == '"long"'
+    assert made == ["eu-west-1"]
+    client.close()
+    client.by_key(KEY)
+    assert made == ["eu-west-1"] * 2
+
+
+def test_without_boto3_a_region_is_an_error_that_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    with pytest.raises(ConfigError, match="boto3 is not installed") as caught:
+        GlueClient({"glue.registry": "eu-west-1"}).by_key(KEY)
+    assert "streamnative-serdes[glue]" in str(caught.value.hint)
+
+
+def test_a_version_without_a_definition_is_not_found() -> None:
+    class Empty:
+        def get_schema_version(self, **_: Any) -> dict[str, Any]:
+            return {"DataFormat": "AVRO", "Status": "PENDING"}
+
+    with pytest.raises(SchemaNotFoundError, match="no definition"):
+        GlueClient({"glue.registry": Empty()}).by_key(KEY)
