@@ -8,6 +8,8 @@
 
 A datum is changed only if the root of its schema is ``bytes``: behind Confluent's framing, bytes have no length.
 
+Framings of other registries go forward too (``Framings``).
+
 A schema is named as in the messages: by a schema id (int) or GUID (text) of Confluent's registry, or by a version (int)
 of Pulsar's registry.
 """
@@ -15,7 +17,7 @@ of Pulsar's registry.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 from uuid import UUID
 
 from . import header
@@ -46,6 +48,20 @@ class UnmappedSchemaError(SchemaError):
         self.name = name
 
 
+class Framings(Protocol):
+    """The framings of a source that are not Confluent's."""
+
+    @property
+    def headers(self) -> Collection[str]:
+        """The names of the headers that name schemas."""
+
+    def name_of(self, value: bytes, headers: Headers) -> tuple[Name, int]:
+        """As :meth:`Rewriter.name_of`."""
+
+    def opened(self, value: bytes) -> bytes:
+        """The value with its datum as it is, if it was compressed. Raises BadMessageError."""
+
+
 class Rewriter:
     """Rewrites values of one direction.
 
@@ -53,12 +69,18 @@ class Rewriter:
         direction: see :class:`Route`.
         mapping: the name of each schema in the source's messages, and its number (version or id) in the target's.
         bytes_roots: the names of the schemas whose root is ``bytes``.
+        framings: of the source, ``forward``, if they are not Confluent's.
     """
 
     def __init__(
-        self, direction: Direction, mapping: Mapping[Name, int], bytes_roots: Collection[Name] = frozenset()
+        self,
+        direction: Direction,
+        mapping: Mapping[Name, int],
+        bytes_roots: Collection[Name] = frozenset(),
+        framings: Framings | None = None,
     ) -> None:
-        self.direction, self.size = direction, _PREFIX[direction]
+        self.direction, self.framings = direction, framings
+        self.size = _PREFIX[direction] if framings is None else 0  # no prefix alone is to be changed
         self._bytes_roots = frozenset(bytes_roots)
         pack_in, pack_out = (header.pack_id, header.pack) if direction == "forward" else (header.pack, header.pack_id)
         self._prefixes = {pack_in(name): pack_out(number) for name, number in mapping.items() if isinstance(name, int)}
@@ -80,6 +102,8 @@ class Rewriter:
         Raises:
             BadMessageError: the message has no framing of the source.
         """
+        if self.framings is not None:
+            return self.framings.name_of(value, headers)
         if self.direction == "forward":
             return confluent_name(value, headers, VALUE_HEADER)
         version = header.read(value)
@@ -94,6 +118,7 @@ class Rewriter:
             BadMessageError: the message has no framing of the source, or bytes have another length than declared.
             UnmappedSchemaError: the message's schema is not in the mapping.
         """
+        value = self.opened(value)
         name, start = self.name_of(value, headers)
         if isinstance(name, str):
             prefix = self._by_guid.get(name)
@@ -102,7 +127,16 @@ class Rewriter:
         if prefix is None:
             raise UnmappedSchemaError(name)
         datum = self._with_other_length(name, value[start:]) if name in self._bytes_roots else value[start:]
-        return prefix + datum, without(VALUE_HEADER, headers) if not start else headers
+        return prefix + datum, headers if start else self.unnamed(headers)
+
+    def opened(self, value: bytes) -> bytes:
+        """The value with its datum as it is, if its framing may compress it. Raises BadMessageError."""
+        return value if self.framings is None else self.framings.opened(value)
+
+    def unnamed(self, headers: Headers) -> Headers:
+        """The headers without those that name the schema of the value."""
+        names = (VALUE_HEADER,) if self.framings is None else self.framings.headers
+        return [pair for pair in headers or () if pair[0] not in names] or None
 
     def _with_other_length(self, name: Name, datum: bytes) -> bytes:
         if self.direction == "forward":

@@ -15,7 +15,7 @@ from .framings import (
     SHORT_IDS,
     Framing,
 )
-from .option import Option, markdown, named
+from .option import Option, markdown, named, prefixed
 from .parsing import NOT_THERE, parse, refuse_idle_registry
 from .registry import REGISTRY_OPTIONS, key_schema, refuse_other_tenant, schema_limits
 from .serdes import (
@@ -75,6 +75,7 @@ __all__ = [
     "named",
     "other_registries",
     "parse",
+    "prefixed",
     "refuse_idle_registry",
     "refuse_other_tenant",
     "schema_limits",

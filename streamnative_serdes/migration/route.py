@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
 from typing import Any
 
 from streamnative_serdes import _config as config
-from streamnative_serdes._rewriting import Direction
+from streamnative_serdes._rewriting import Direction, Name, Rewriter
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, SchemaRegistryClient, TopicName
+
+from .foreign import ForeignFramings, SourceRegistry
 
 _URL = "schema.registry.url"
 
@@ -21,7 +23,8 @@ class Side:
 
     Args:
         kafka: options of confluent-kafka's clients.
-        registry: options of registry clients, by the names of docs/config.md, not yet checked.
+        registry: options of registry clients, by the names of docs/config.md, not yet checked. With ``framings``, those
+            of a deserializer, the source is in these framings (:class:`ForeignFramings`).
     """
 
     kafka: Mapping[str, Any] = field(repr=False)  # may contain passwords
@@ -108,8 +111,24 @@ class Route:
         sides = (f"{self.source} of {self.reading.url}", f"{self.target} of {self.writing.url}")
         return f"{self.direction}: {' -> '.join(sides)}"
 
-    def confluent_registry(self) -> AbstractContextManager[ConfluentRegistryClient]:
-        """A client of Confluent's registry. Raises ConfigError if its options are not valid."""
+    @property
+    def framings(self) -> ForeignFramings | None:
+        """The framings of the source, if they are not Confluent's. Raises ConfigError if its options are not valid."""
+        if self.confluent.registry.get("framings") is None:
+            return None
+        if self.direction == "back":
+            raise ConfigError("the way back leads to Confluent's framing alone", hint="leave out framings")
+        return ForeignFramings(self.confluent.registry)
+
+    def rewriter(self, mapping: Mapping[Name, int], bytes_roots: Collection[Name] = frozenset()) -> Rewriter:
+        """The rewriter of values of this direction."""
+        return Rewriter(self.direction, mapping, bytes_roots, self.framings)
+
+    def confluent_registry(self) -> AbstractContextManager[SourceRegistry]:
+        """A client of the registry that is not Pulsar's. Raises ConfigError if its options are not valid."""
+        framings = self.framings
+        if framings is not None:
+            return closing(framings.registry())
         return closing(ConfluentRegistryClient(self.confluent.options()))
 
     def pulsar_registry(self) -> AbstractContextManager[SchemaRegistryClient]:

@@ -90,7 +90,8 @@ class State:
         """Note that the schema with these names in messages, and this text, has this number in the target."""
         for name in names:
             self.mapping[name] = number
-            if parse(text, strict=False, limits=_LIMITS).in_confluents_framing().unsized:
+            of_confluent = self.route.framings is None
+            if of_confluent and parse(text, strict=False, limits=_LIMITS).in_confluents_framing().unsized:
                 self.bytes_roots.add(name)
 
     def save(self) -> None:
@@ -116,7 +117,7 @@ class State:
         """
         if not self.mapping:
             raise FileError(f"{self.path} has no schemas", hint="run `migrate schemas` first")
-        return Rewriter(self.route.direction, self.mapping, self.bytes_roots)
+        return self.route.rewriter(self.mapping, self.bytes_roots)
 
 
 def default_path(route: Route) -> Path:

@@ -249,7 +249,7 @@ class GlueClient:
             return self._given
         if self._client is None:
             try:
-                import boto3  # type: ignore[import-not-found, unused-ignore] # only where it is asked for
+                import boto3  # type: ignore[import-not-found, import-untyped, unused-ignore] # only where it is asked for
             except ImportError:
                 raise ConfigError(
                     "glue.registry names a region, and boto3 is not installed",

@@ -23,6 +23,7 @@ from streamnative_serdes._rewriting import (
 from streamnative_serdes._schema import Schema, parse
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, DecodeError, SchemaError, SchemaNotFoundError
+from streamnative_serdes.migration.foreign import SourceRegistry, named
 from streamnative_serdes.migration.route import Route
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, SchemaRegistryClient
 
@@ -40,8 +41,14 @@ class NamedSchemas:
     def __init__(self, route: Route) -> None:
         self._topic, options = route.topic, route.reading.options()
         self._limits = schema_limits(options)
-        self._confluent = ConfluentRegistryClient(options) if route.direction == "forward" else None
-        self._pulsar = SchemaRegistryClient(options) if self._confluent is None else None
+        framings, forward = route.framings, route.direction == "forward"
+        self._foreign = framings is not None
+        self._confluent: SourceRegistry | None = None
+        if framings is not None:
+            self._confluent = framings.registry()
+        elif forward:
+            self._confluent = ConfluentRegistryClient(options)
+        self._pulsar = None if forward else SchemaRegistryClient(options)
         self._found: dict[Name, Schema] = {}
         self._codecs: dict[Name, Codec] = {}
         self._bytes: dict[Name, bool] = {}
@@ -95,13 +102,13 @@ class NamedSchemas:
             self._unknown.add(name)
             return None
         schema = parse(text, strict=False, limits=self._limits)
-        found = self._found[name] = schema if self._confluent is None else schema.in_confluents_framing()
+        plain = self._confluent is None or self._foreign
+        found = self._found[name] = schema if plain else schema.in_confluents_framing()
         return found
 
     def _text(self, name: Name) -> str:
         if self._confluent is not None:
-            found = self._confluent.by_guid(name) if isinstance(name, str) else self._confluent.by_id(name)
-            return self._confluent.self_contained(found)
+            return self._confluent.self_contained(named(self._confluent, name))
         assert self._pulsar is not None
         assert isinstance(name, int)
         info = self._pulsar.by_version(self._topic, name)
@@ -134,12 +141,14 @@ class Rules:
     allow_header_loss: bool = False
     allow_time_loss: bool = False
 
-    def strips(self, direction: Direction) -> bool:
+    def strips(self, direction: Direction, *, foreign: bool = False) -> bool:
         """Whether keys lose their framing.
 
         Raises:
-            ConfigError: in this direction, keys have no framing to lose.
+            ConfigError: in this direction, or from ``foreign`` framings, keys have no framing to lose.
         """
+        if self.keys == "strip" and foreign:
+            raise ConfigError("--keys strip is for Confluent's framing", hint="keys of other framings are kept")
         if self.keys == "strip" and direction == "back":
             raise ConfigError(
                 "--keys strip is for the way from Confluent's framing",
@@ -160,7 +169,8 @@ class MessageCopier:
     def __init__(self, rewriter: Rewriter, schemas: NamedSchemas, rules: Rules) -> None:
         self._rewriter, self._schemas, self._rules = rewriter, schemas, rules
         self._prefixes, self._size = rewriter.prefixes, rewriter.size
-        self._strips, self._checks, self._usual = rules.strips(rewriter.direction), rules.check, not rules.check
+        self._strips = rules.strips(rewriter.direction, foreign=rewriter.framings is not None)
+        self._checks, self._usual = rules.check, not rules.check
         self._keeps_headers = rules.null_headers and rules.raw_headers
 
     def copy(self, message: Message) -> Copy:
@@ -189,6 +199,7 @@ class MessageCopier:
         return value, key, headers, moment
 
     def _rewritten(self, value: bytes, headers: Headers) -> tuple[bytes, Headers]:
+        value = self._rewriter.opened(value)
         name, start = self._rewriter.name_of(value, headers)
         try:
             rewritten = self._rewriter.rewrite(value, headers)

@@ -181,7 +181,7 @@ def _look(state: State, options: PlanOptions, progress: Progress | None) -> tupl
 
 
 def _read(state: State, options: PlanOptions, source: Topic, progress: Progress | None) -> tuple[Tally, Tree]:
-    tally = Tally(state.route.direction)
+    tally = Tally(state.route.direction, state.route.rewriter({}))
     sample = Sample(state.route.reading.kafka, source.name, source.partitions, options.sample, progress)
     for message in sample:
         tally.add(message)

@@ -17,10 +17,11 @@ from streamnative_serdes.errors import (
     SchemaNotFoundError,
     SchemaRegistryError,
 )
+from streamnative_serdes.migration.foreign import SourceRegistry
 from streamnative_serdes.migration.route import Route
 from streamnative_serdes.migration.schemas.originals import Original, found_names, key, key_of, read_originals
 from streamnative_serdes.migration.schemas.strategy import strategy_in_force
-from streamnative_serdes.schema_registry import ConfluentRegistryClient, SchemaInfo, SchemaRegistryClient, TopicName
+from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient, TopicName
 from streamnative_serdes.schema_registry.confluent_info import ConfluentSchema
 
 from .problems import Problem, Tree
@@ -55,7 +56,7 @@ class Description:
 class ConfluentNames:
     """Schemas by id or GUID in a registry with Confluent's API."""
 
-    def __init__(self, client: ConfluentRegistryClient, subject: str) -> None:
+    def __init__(self, client: SourceRegistry, subject: str) -> None:
         self._client, self._subject = client, subject
         self.guids = True  # until a GUID is asked for, and the registry does not have the endpoint
 

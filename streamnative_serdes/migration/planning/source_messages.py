@@ -117,9 +117,10 @@ class Names:
 class Tally:
     """Counts the messages of a migration's source; the direction decides how messages name their schemas."""
 
-    def __init__(self, direction: Direction) -> None:
-        self._names_of = Rewriter(direction, {}).name_of
-        self._forward = direction == "forward"
+    def __init__(self, direction: Direction, rewriter: Rewriter | None = None) -> None:
+        rewriter = rewriter or Rewriter(direction, {})
+        self._names_of = rewriter.name_of
+        self._forward, self._foreign = direction == "forward", rewriter.framings is not None
         self.messages = 0
         self.read: Counter[int] = Counter()  # messages by partition
         self.kinds: dict[str, Count] = {}
@@ -175,6 +176,8 @@ class Tally:
     def _key(self, key: bytes | None, headers: Headers, place: tuple[int, int]) -> None:
         if not key:
             self._note("null_keys" if key is None else "empty_keys", place)
+            return
+        if self._foreign:  # keys are copied as they are
             return
         name = _name_of_key(key, headers) if self._forward else header.read(key)
         if name is not None:

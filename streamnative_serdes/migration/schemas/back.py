@@ -185,6 +185,7 @@ def _work(state: State, ids_of: Path | None) -> Iterator[_Work]:
     """Read both sides, and refuse schemas that cannot be copied; changes nothing."""
     route = state.route
     with route.confluent_registry() as registry, route.pulsar_registry() as pulsar:
+        assert isinstance(registry, ConfluentRegistryClient)  # the way back has no other framings
         versions = pulsar.all_versions(route.topic)
         if not versions:
             raise SchemaError("the topic has no schemas", topic=route.topic.given, hint="is this the right topic?")

@@ -11,7 +11,8 @@ from streamnative_serdes._broker_rules.rehearsal import comparison_fault, refusa
 from streamnative_serdes._rewriting import Name
 from streamnative_serdes._schema import comparable, parse
 from streamnative_serdes.errors import FileError, MissingEndpointError, SchemaError, SchemaNotFoundError
-from streamnative_serdes.schema_registry import ConfluentRegistryClient, ConfluentSchema, SchemaInfo
+from streamnative_serdes.migration.foreign import SourceRegistry, named
+from streamnative_serdes.schema_registry import ConfluentSchema, SchemaInfo
 
 RESUME: Final = "what was registered is in the state file: run this again, and it continues there"
 _ENCRYPTED: Final = "has rules, which are not applied here: its fields may be encrypted"
@@ -70,9 +71,7 @@ def found_names(findings: Mapping[str, Any] | None) -> list[Name]:
     return sorted(set(names), key=lambda name: (isinstance(name, str), name))
 
 
-def read_originals(
-    registry: ConfluentRegistryClient, subject: str, found: Sequence[Name], by_hand: Sequence[int]
-) -> Originals:
+def read_originals(registry: SourceRegistry, subject: str, found: Sequence[Name], by_hand: Sequence[int]) -> Originals:
     """Read the schemas to copy, also those found, or given by hand. Raises SchemaNotFoundError or SchemaError."""
     reading = _Reading(registry)
     versions = _versions(registry, subject, needed=not found and not by_hand)
@@ -95,7 +94,7 @@ def read_originals(
 
 @dataclass(slots=True)
 class _Reading:
-    registry: ConfluentRegistryClient
+    registry: SourceRegistry
     schemas: list[Original] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     unknown: list[Name] = field(default_factory=list)
@@ -103,8 +102,7 @@ class _Reading:
 
     def add_named(self, name: Name, origin: str) -> None:
         if name not in self._known:
-            found = self.registry.by_guid(name) if isinstance(name, str) else self.registry.by_id(name)
-            self.add(found, origin, name)
+            self.add(named(self.registry, name), origin, name)
 
     def add(self, schema: ConfluentSchema, origin: str, name: Name | None = None) -> None:
         names = tuple(dict.fromkeys(one for one in (schema.id, name, schema.guid) if one is not None))
@@ -137,7 +135,7 @@ class _Reading:
             )
 
 
-def _versions(registry: ConfluentRegistryClient, subject: str, *, needed: bool) -> Iterable[int]:
+def _versions(registry: SourceRegistry, subject: str, *, needed: bool) -> Iterable[int]:
     try:
         return registry.versions(subject)
     except SchemaNotFoundError as error:

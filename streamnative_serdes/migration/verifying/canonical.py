@@ -34,7 +34,8 @@ from streamnative_serdes._schema import (
 )
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError
-from streamnative_serdes.schema_registry import ConfluentRegistryClient, SchemaRegistryClient, TopicName
+from streamnative_serdes.migration.foreign import SourceRegistry, named
+from streamnative_serdes.schema_registry import SchemaRegistryClient, TopicName
 
 FINGERPRINT: Final = 16  # bytes
 _BYTES: Final = Codec("bytes")
@@ -233,10 +234,11 @@ def _unreadable(name: Name, text: str, fault: str) -> KnownSchema:
     return KnownSchema(name, blake2b(text.encode(), digest_size=FINGERPRINT).digest(), None, fault)
 
 
-def of_confluent(registry: ConfluentRegistryClient) -> SideSchemas:
+def of_confluent(registry: SourceRegistry, *, plain: bool = False) -> SideSchemas:
+    """``plain``: bytes at the root of a schema have their length."""
 
     def fetch(name: Name) -> tuple[str, str]:
-        found = registry.by_id(name) if isinstance(name, int) else registry.by_guid(name)
+        found = named(registry, name)
         if found.schema_type != "AVRO":
             return found.schema_type, found.schema_str
         try:
@@ -244,7 +246,7 @@ def of_confluent(registry: ConfluentRegistryClient) -> SideSchemas:
         except SchemaNotFoundError as error:  # of a schema that it refers to
             raise SchemaError(f"schema {name} refers to one that does not exist: {error.message}") from error
 
-    return SideSchemas(fetch, confluent=True)
+    return SideSchemas(fetch, confluent=not plain)
 
 
 def of_pulsar(registry: SchemaRegistryClient, topic: TopicName) -> SideSchemas:

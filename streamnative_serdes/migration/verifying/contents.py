@@ -22,14 +22,13 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from confluent_kafka import TIMESTAMP_CREATE_TIME, Message
 
 from streamnative_serdes._rewriting import (
-    VALUE_HEADER,
     BadMessageError,
     Direction,
+    Framings,
     Headers,
     Name,
     Rewriter,
     bare_key,
-    without,
 )
 from streamnative_serdes.errors import DecodeError, SchemaNotFoundError, SchemaRegistryError
 from streamnative_serdes.migration.copying.messages import PLACE, HeaderLossError, Rules
@@ -196,8 +195,8 @@ def _hex(value: Value | None) -> str:
 
 
 class _Contents:
-    def __init__(self, direction: Direction, schemas: SideSchemas) -> None:
-        self._rewriter, self._schemas = Rewriter(direction, {}), schemas
+    def __init__(self, direction: Direction, schemas: SideSchemas, framings: Framings | None = None) -> None:
+        self._rewriter, self._schemas = Rewriter(direction, {}, framings=framings), schemas
         self._size = self._rewriter.size
         self._by_prefix: dict[bytes, KnownSchema] = {}
 
@@ -205,10 +204,18 @@ class _Contents:
 class SourceContents(_Contents):
     """The expected copies of the source's messages; ``mapped`` are the names of the schemas that were copied."""
 
-    def __init__(self, direction: Direction, mapped: frozenset[Name], schemas: SideSchemas, rules: Rules) -> None:
-        super().__init__(direction, schemas)
+    def __init__(
+        self,
+        direction: Direction,
+        mapped: frozenset[Name],
+        schemas: SideSchemas,
+        rules: Rules,
+        framings: Framings | None = None,
+    ) -> None:
+        super().__init__(direction, schemas, framings)
         self._mapped, self._rules = mapped, rules
-        self._strips, self._keeps_headers = rules.strips(direction), rules.null_headers and rules.raw_headers
+        self._strips = rules.strips(direction, foreign=framings is not None)
+        self._keeps_headers = rules.null_headers and rules.raw_headers
         self.unmapped: set[Name] = set()  # schemas that messages name, and that were not copied
 
     def of(self, message: Message) -> Item:
@@ -267,12 +274,13 @@ class SourceContents(_Contents):
         return form is not None and form.schema.root.kind == "bytes"
 
     def _value(self, value: bytes, headers: Headers) -> tuple[Value, Headers]:
+        value = self._rewriter.opened(value)
         name, start = self._rewriter.name_of(value, headers)
         known = self._known(name)
         if start:
             self._by_prefix[value[:start]] = known
             return self._checked(known, value[start:]), headers
-        return self._checked(known, value), without(VALUE_HEADER, headers)
+        return self._checked(known, value), self._rewriter.unnamed(headers)
 
     def _checked(self, known: KnownSchema, datum: bytes) -> Value:
         if self._rules.check:

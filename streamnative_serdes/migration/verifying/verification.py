@@ -158,10 +158,12 @@ class Verification:
         self._target = stack.enter_context(SideReader(route.writing.kafka, route.target))
         self._await_copies()
         self._progress = self._believed()
-        confluent = of_confluent(stack.enter_context(route.confluent_registry()))
+        framings = route.framings
+        confluent = of_confluent(stack.enter_context(route.confluent_registry()), plain=framings is not None)
         pulsar = of_pulsar(stack.enter_context(route.pulsar_registry()), route.topic)
         reading, writing = (confluent, pulsar) if route.direction == "forward" else (pulsar, confluent)
-        self._originals = SourceContents(route.direction, frozenset(self._state.mapping), reading, scope.rules)
+        mapped = frozenset(self._state.mapping)
+        self._originals = SourceContents(route.direction, mapped, reading, scope.rules, framings)
         self._copies = TargetContents(route.direction, writing)
         self._differences = Differences(
             scope.most, (partial(_described, self._originals), partial(_described, self._copies))
