@@ -1,5 +1,7 @@
 """Message converters (PIP 94): entries of Kafka's format become Pulsar's messages, and Pulsar's messages Kafka's."""
 
+from streamnative_serdes._external_ids import schema_id_headers
+
 from .admin import AdminEntryReader
 from .converter import ConverterChain, MessageConverter, validate
 from .framings import ConfluentFramingConverter, HeaderlessConverter, VersionFramingConverter
@@ -37,6 +39,7 @@ __all__ = [
     "read_dump",
     "read_segment",
     "read_segment_batches",
+    "schema_id_headers",
     "validate",
     "write_record_batch",
 ]

@@ -15,7 +15,7 @@ from streamnative_serdes.errors import DecodeError
 
 from .wire import fields_of
 
-NUM_MESSAGES, MARKER_TYPE = 11, 20
+NUM_MESSAGES, MARKER_TYPE, SCHEMA_ID = 11, 20, 32
 _NUMBER, _BYTES = int, bytes
 
 
@@ -42,6 +42,8 @@ class Metadata:
         partition_key: as stored; base64 if ``base64_key``.
         messages: the number of messages in the batch; None if the entry is one message without a batch.
         encrypted: whether the payload is encrypted.
+        schema_id: of a schema outside of Pulsar, as stored (PIP-420); empty if there is none.
+        null_key: of a KeyValue with the encoding SEPARATED: whether its key is null.
         payload_size: of one message in a batch, in bytes; so is ``compacted_out``.
         uuid: of a message in chunks; ``chunks`` are their number, ``chunk_id`` is this one's.
         marker: a broker's own message, which no consumer gets; None for all others.
@@ -55,11 +57,13 @@ class Metadata:
     base64_key: bool = False
     event_time: int = 0
     null_value: bool = False
+    null_key: bool = False
     compression: int = 0
     uncompressed_size: int = 0
     messages: int | None = None
     encrypted: bool = False
     schema_version: bytes = b""
+    schema_id: bytes = b""
     payload_size: int = 0
     compacted_out: bool = False
     uuid: str = ""
@@ -92,6 +96,8 @@ _OF_MESSAGE: Final[dict[int, tuple[str, type]]] = {
     27: ("chunks", _NUMBER),
     28: ("chunked_size", _NUMBER),
     29: ("chunk_id", _NUMBER),
+    30: ("null_key", _NUMBER),
+    SCHEMA_ID: ("schema_id", _BYTES),
 }
 _OF_SINGLE: Final[dict[int, tuple[str, type]]] = {
     1: ("properties", _BYTES),
@@ -102,8 +108,9 @@ _OF_SINGLE: Final[dict[int, tuple[str, type]]] = {
     6: ("base64_key", _NUMBER),
     7: ("ordering_key", _BYTES),
     9: ("null_value", _NUMBER),
+    10: ("null_key", _NUMBER),
 }
-_FLAGS: Final = frozenset({"base64_key", "null_value", "compacted_out", "encrypted"})
+_FLAGS: Final = frozenset({"base64_key", "null_value", "null_key", "compacted_out", "encrypted"})
 _INT32: Final = frozenset({"messages", "payload_size", "chunks", "chunk_id", "chunked_size", "marker", "compression"})
 
 

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from streamnative_serdes._external_ids import Headers, IdForm, SchemaIds, id_bytes, ids_among
 from streamnative_serdes.errors import EncodeError
 
 from .entry import write_entry
-from .metadata import BrokerMetadata
+from .metadata import SCHEMA_ID, BrokerMetadata
 from .wire import Message, number, text, zigzag
 
 EXACT_HEADERS: Final = b"streamnative.serdes.kafka.headers"
@@ -20,10 +21,12 @@ _SIZE: Final = struct.Struct(">i")
 
 @dataclass(slots=True)
 class _Batch:
-    """A batch that is being written; the schema version in its metadata holds for every value in it."""
+    """A batch that is being written; schema version and ids in its metadata hold for every message in it."""
 
     most: int
+    form: IdForm | None = None
     version: int | None = None
+    ids: SchemaIds = SchemaIds()
     has_value: bool = False
     count: int = 0
     first: Message | None = None
@@ -32,10 +35,17 @@ class _Batch:
 
     def fits(self, message: Message) -> bool:
         """Whether the message may have the same metadata; a null has no schema version."""
+        if self.count and self._split(message)[0] != self.ids:
+            return False
         return message.value is None or not self.has_value or message.schema_version == self.version
 
+    def _split(self, message: Message) -> tuple[SchemaIds, Headers]:
+        """The ids of a message that go into the metadata, and the headers that become properties."""
+        return (SchemaIds(), message.headers) if self.form is None else ids_among(message.headers)
+
     def add(self, message: Message) -> None:
-        single = _single(message)
+        self.ids, headers = self._split(message)
+        single = _single(message, headers)
         value = message.value or b""
         if len(self.payload) + 4 + len(single) + len(value) > self.most:
             raise EncodeError(
@@ -64,34 +74,45 @@ class _Batch:
             encoded += text(16, self.version.to_bytes(8))
         if key is not None:
             encoded += number(17, 1) + text(18, key)
-        return encoded
+        return (
+            encoded
+            if self.form is None or not any(self.ids)
+            else encoded + text(SCHEMA_ID, id_bytes(self.ids, self.form))
+        )
 
 
-def write_batches(messages: Iterable[Message], broker: BrokerMetadata, publish_time: int, most: int) -> Iterator[bytes]:
-    """Yield entries, each a batch of successive messages whose values have the same schema version.
+def write_batches(
+    messages: Iterable[Message],
+    broker: BrokerMetadata,
+    publish_time: int,
+    most: int,
+    external_ids: IdForm | None = None,
+) -> Iterator[bytes]:
+    """Yield entries, each a batch of successive messages whose values have the same schema version and ids.
 
     Args:
         messages: with their offsets.
         broker: metadata of the old entry; the index of each new entry is the offset of its last message.
         publish_time: milliseconds, for messages without a timestamp.
         most: bytes that a batch may have.
+        external_ids: the form in which ids in headers go into the metadata; None leaves them in the headers.
 
     Raises:
         EncodeError: a batch would be larger.
     """
-    batch = _Batch(most)
+    batch = _Batch(most, external_ids)
     for message in messages:
         if not batch.fits(message):
             yield batch.entry(broker, publish_time)
-            batch = _Batch(most)
+            batch = _Batch(most, external_ids)
         batch.add(message)
     if batch.count:
         yield batch.entry(broker, publish_time)
 
 
-def _single(message: Message) -> bytes:
+def _single(message: Message, headers: Headers) -> bytes:
     """SingleMessageMetadata, its fields in the order in which Pulsar's classes write them."""
-    encoded = b"".join(text(1, text(1, name) + text(2, value)) for name, value in _properties(message.headers))
+    encoded = b"".join(text(1, text(1, name) + text(2, value)) for name, value in _properties(headers))
     if message.key is not None:
         encoded += text(2, b64encode(message.key))
     encoded += number(3, len(message.value or b""))

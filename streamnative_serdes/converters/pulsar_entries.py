@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from streamnative_serdes._external_ids import SchemaIds, headers_of, ids_in
 from streamnative_serdes.errors import ConfigError, DecodeError
 
 from .compression import decompress_pulsar
@@ -73,10 +74,11 @@ class PulsarEntryReader:
             entry.payload = whole
         metadata = entry.metadata
         payload = decompress_pulsar(metadata.compression, entry.payload, metadata.uncompressed_size, self._most)
+        ids = ids_in(metadata.schema_id)
         if metadata.messages is None:
-            yield self._message(metadata, metadata, bytes(payload), _offset(entry, 0, 1))
+            yield _message(metadata, metadata, ids, bytes(payload), _offset(entry, 0, 1))
         else:
-            yield from self._batch(entry, payload)
+            yield from self._batch(entry, ids, payload)
 
     def _refuse(self, entry: Entry) -> None:
         if is_kafka(entry):
@@ -86,33 +88,22 @@ class PulsarEntryReader:
         if entry.metadata.encrypted:
             raise DecodeError("expected a payload in plain text, got an encrypted one: this reader has no keys")
 
-    def _batch(self, entry: Entry, payload: memoryview) -> Iterator[Message]:
+    def _batch(self, entry: Entry, ids: SchemaIds, payload: memoryview) -> Iterator[Message]:
         count, place = entry.metadata.messages or 0, 0
         if not 0 < count <= len(payload) // 4:
             raise DecodeError(f"batch: expected 1 to {len(payload) // 4} messages, got the count {count}")
         for number in range(count):
             single, value, place = _single(payload, place, number)
             if not single.compacted_out:
-                yield self._message(single, entry.metadata, value, _offset(entry, number, count))
+                yield _message(single, entry.metadata, ids, value, _offset(entry, number, count))
         if place != len(payload):
             raise DecodeError(f"batch: expected the end after {count} messages, got {len(payload) - place} more bytes")
-
-    def _message(self, own: Metadata, whole: Metadata, value: bytes, offset: int) -> Message:
-        """A message; ``own`` are its own metadata, ``whole`` are the entry's, which all of its messages share."""
-        return Message(
-            None if own.null_value else value,
-            key=_key(own),
-            headers=_headers(own),
-            timestamp=_timestamp(own.event_time or whole.publish_time),
-            offset=offset,
-            schema_version=None if own.null_value else version_of(whole.schema_version),
-        )
 
     def _assembled(self, entry: Entry) -> memoryview | None:
         """The payload of a message, if ``entry`` is its last chunk; None for earlier chunks."""
         metadata = entry.metadata
         if metadata.chunk_id == 0:
-            self._chunked[metadata.uuid] = _Chunks(metadata.chunks)
+            self._chunked[metadata.uuid] = _Chunks(metadata.chunks, metadata.schema_id)
         chunks = self._chunked.get(metadata.uuid)
         if chunks is None or (metadata.chunk_id, metadata.chunks) != (chunks.count, chunks.expected):
             raise self._out_of_order(metadata, chunks)
@@ -129,6 +120,7 @@ class PulsarEntryReader:
         if chunks.count < chunks.expected:
             return None
         del self._chunked[metadata.uuid]
+        metadata.schema_id = chunks.schema_id
         return memoryview(bytes(chunks.data))
 
     def _out_of_order(self, metadata: Metadata, chunks: _Chunks | None) -> DecodeError:
@@ -144,8 +136,48 @@ class PulsarEntryReader:
 @dataclass(slots=True)
 class _Chunks:
     expected: int
+    schema_id: bytes  # of the first chunk; in the others, Pulsar's client 4.2.4 writes whatever its buffer has
     count: int = 0
     data: bytearray = field(default_factory=bytearray)
+
+
+def _message(own: Metadata, whole: Metadata, ids: SchemaIds, value: bytes | None, offset: int) -> Message:
+    """A message; ``own`` are its own metadata, ``whole`` are the entry's, which all of its messages share, as ``ids``.
+
+    If an id names the schema, the version names an entry of type EXTERNAL in Pulsar's registry, which reads nothing.
+    """
+    key, value = _key(own), None if own.null_value else value
+    if ids.key is not None and value is not None and not (own.null_key or own.base64_key):
+        key, value = _inline(value)
+    named = ids if value is not None else ids._replace(value=b"")
+    return Message(
+        value,
+        key=key,
+        headers=(*headers_of(named), *_headers(own)),
+        timestamp=_timestamp(own.event_time or whole.publish_time),
+        offset=offset,
+        schema_version=None if value is None or any(ids) else version_of(whole.schema_version),
+    )
+
+
+def _inline(payload: bytes) -> tuple[bytes | None, bytes | None]:
+    """Key and value of a KeyValue with the encoding INLINE; SEPARATED sets a key in base64, or says that it is null.
+
+    Raises:
+        DecodeError: the payload is not such a pair.
+    """
+    halves: list[bytes | None] = []
+    place = 0
+    for name in ("key", "value"):
+        size = _SIZE.unpack_from(payload, place)[0] if len(payload) - place >= 4 else -2
+        if not -1 <= size <= len(payload) - place - 4:
+            left = len(payload) - place - 4
+            raise DecodeError(f"KeyValue: expected a {name} of -1 to {left} bytes, got {size}", offset=place)
+        halves.append(None if size < 0 else payload[place + 4 : place + 4 + size])
+        place += 4 + max(size, 0)
+    if place != len(payload):
+        raise DecodeError(f"KeyValue: expected the end after the value, got {len(payload) - place} more bytes")
+    return halves[0], halves[1]
 
 
 def version_of(data: bytes) -> int | None:

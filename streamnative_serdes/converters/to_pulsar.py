@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from streamnative_serdes._external_ids import IdForm
 from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError
 
 from .converter import MessageConverter, read_only
@@ -33,6 +34,9 @@ class KafkaToPulsarConverter(MessageConverter):
         max_batch_size: bytes of a batch, before and after.
         schema_header: False leaves the header in front of the values, and sets no schema version.
         check_crc: whether checksums are compared.
+        external_ids: for topics of type EXTERNAL: ``4.2`` takes the ids in the headers ``__value_schema_id`` and
+            ``__key_schema_id`` off the messages and into the metadata, as Pulsar's client 4.2 writes them; ``4.1`` does
+            it as that client.
 
     Raises:
         ConfigError: an argument has an impossible value.
@@ -45,7 +49,11 @@ class KafkaToPulsarConverter(MessageConverter):
         max_batch_size: int = 64 * _MIB,
         schema_header: bool = True,
         check_crc: bool = True,
+        external_ids: IdForm | None = None,
     ) -> None:
+        if external_ids not in (None, "4.2", "4.1"):
+            raise ConfigError(f"external_ids: expected '4.2', '4.1' or None, got {external_ids!r:.40}")
+        self._external_ids = external_ids
         if isolation == "read_committed":
             raise ConfigError(
                 "isolation: a converter sees one entry, which does not say whether its transaction is committed",
@@ -76,13 +84,13 @@ class KafkaToPulsarConverter(MessageConverter):
         first = next(converted, None)
         if next(converted, None) is not None:
             raise EncodeError(
-                "expected values of one schema version, because the metadata of a batch name only one, got several",
+                "expected values of one schema version or id, since the metadata of a batch name only one, got several",
                 hint="entries() returns an entry for each run; with schema_header=False values keep their headers",
             )
         return self._marker(buffer) if first is None else first
 
     def entries(self, buffer: Buffer) -> Iterator[bytes]:
-        """Yield the entry as batches of Pulsar, in order, each with values of one schema version; none for a marker.
+        """Yield the entry as batches of Pulsar, in order, each with values of one schema version and id; none for a marker.
 
         Raises:
             DecodeError: the entry is damaged.
@@ -91,7 +99,7 @@ class KafkaToPulsarConverter(MessageConverter):
         view = read_only(buffer)
         entry = read_entry(view, check_crc=False)  # entry() below compares the checksum
         publish_time, most = entry.metadata.publish_time, self._reader.limits.max_batch_size
-        yield from write_batches(self._reader.entry(view), entry.broker, publish_time, most)
+        yield from write_batches(self._reader.entry(view), entry.broker, publish_time, most, self._external_ids)
 
     def _marker(self, buffer: memoryview) -> bytes:
         """The result for an entry without messages: a marker, which brokers send to nobody; batches are not empty."""

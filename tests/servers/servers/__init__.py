@@ -5,7 +5,7 @@ pyspark. Each server gets free ports and keeps its data in a temporary folder.
 """
 
 from .confluent import ConfluentRegistry
-from .downloads import NEXT_PULSAR, PULSAR, PULSARS, Missing, connect_jars, pulsar_jars, requirements
+from .downloads import NEXT_PULSAR, PULSAR, PULSARS, Missing, connect_jars, older_client_jars, pulsar_jars, requirements
 from .kafka import Kafka
 from .process import Server, ServerError
 from .pulsar import Pulsar, PulsarCluster
@@ -24,6 +24,7 @@ __all__ = [
     "ServerError",
     "Tokens",
     "connect_jars",
+    "older_client_jars",
     "pulsar_jars",
     "requirements",
 ]

@@ -82,15 +82,34 @@ _CONNECT_JARS: Final = (
     ("org.slf4j", "slf4j-api", _SLF4J),
     ("org.slf4j", "slf4j-nop", _SLF4J),
 )
-_CONNECT: Final = f"""\
+_OLDER_CLIENT_JARS: Final = (
+    ("org.apache.pulsar", "pulsar-client", "4.1.1"),
+    ("org.apache.pulsar", "pulsar-client-api", "4.1.1"),
+    ("org.apache.pulsar", "pulsar-client-admin-api", "4.1.1"),
+    ("com.fasterxml.jackson.core", "jackson-annotations", "2.17.2"),
+    ("io.opentelemetry", "opentelemetry-api", "1.45.0"),
+    ("io.opentelemetry", "opentelemetry-context", "1.45.0"),
+    ("io.opentelemetry", "opentelemetry-api-incubator", "1.45.0-alpha"),
+    ("org.slf4j", "slf4j-api", "2.0.13"),
+    ("org.slf4j", "slf4j-nop", "2.0.13"),
+)
+
+
+def _ivy_of(module: str, jars: tuple[tuple[str, str, str], ...]) -> str:
+    lines = "".join(f'    <dependency org="{org}" name="{name}" rev="{rev}"/>\n' for org, name, rev in jars)
+    return f"""\
 <ivy-module version="2.0">
-  <info organisation="local" module="connect"/>
+  <info organisation="local" module="{module}"/>
   <configurations defaultconfmapping="default->master"><conf name="default"/></configurations>
   <dependencies>
-{"".join(f'    <dependency org="{org}" name="{name}" rev="{rev}"/>{chr(10)}' for org, name, rev in _CONNECT_JARS)}\
+{lines}\
   </dependencies>
 </ivy-module>
 """
+
+
+_CONNECT: Final = _ivy_of("connect", _CONNECT_JARS)
+_OLDER_CLIENT: Final = _ivy_of("older-client", _OLDER_CLIENT_JARS)
 
 
 @cache
@@ -142,6 +161,19 @@ def _listed(jars: list[str]) -> str:
   </dependencies>
 </ivy-module>
 """
+
+
+@cache
+def older_client_jars() -> Path:
+    """Return the folder with the jars of Pulsar's client 4.1.1, whose schema ids have another form, downloaded if necessary.
+
+    Raises:
+        Missing: as for :func:`requirements`.
+    """
+    home = _home("servers-older-client", _OLDER_CLIENT)
+    if not home.is_dir():
+        _fill(_java(), home, _OLDER_CLIENT, _rename_jars, "27 MB")
+    return home
 
 
 @cache

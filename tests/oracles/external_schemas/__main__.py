@@ -1,0 +1,14 @@
+"""Regenerate golden.jsonl (two Pulsar clients, a broker 4.2, and a JDK).
+
+Run as ``PYTHONPATH=tests/oracles:tests/servers python -m external_schemas``.
+"""
+
+from __future__ import annotations
+
+from servers import NEXT_PULSAR, Pulsar
+
+from . import GOLDEN
+from .java import lines_of_java
+
+with Pulsar(version=NEXT_PULSAR) as server:
+    GOLDEN.write_text("".join(f"{line}\n" for line in lines_of_java(server)))

@@ -1,0 +1,52 @@
+"""Runs Send.java with the jars of two clients, and Entries.java with those of a broker."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections import defaultdict
+from pathlib import Path
+from typing import Final
+
+from java_shapes.java import jdk
+from servers import NEXT_PULSAR, Pulsar, older_client_jars, pulsar_jars
+
+from . import FOLDER, NEW, OLD, TOPICS
+
+_OPTIONS: Final = (
+    *("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dlog4j2.level=OFF"),
+    *("--add-opens", "java.base/java.nio=ALL-UNNAMED"),
+)
+_PATIENCE: Final = 120.0  # seconds
+
+
+def lines_of_java(server: Pulsar) -> list[str]:
+    """Return one line of JSON for each client and topic, sent to ``server``, a Pulsar 4.2.
+
+    Raises:
+        AssertionError: there is no JDK, or Java failed.
+    """
+    lines = []
+    for client, jars in ((OLD, older_client_jars()), (NEW, pulsar_jars(NEXT_PULSAR))):
+        prefix = f"external-{client}-"
+        _run(jars, "Send.java", server.service_url, prefix)
+        names = [topic.replace(" ", "-") for topic in TOPICS]
+        entries = defaultdict(list)
+        for line in _run(pulsar_jars(NEXT_PULSAR), "Entries.java", server.service_url, prefix, *names):
+            topic, _, entry = line.partition(" ")
+            if topic in names:  # logging has lines too
+                entries[topic].append(entry)
+        lines += [
+            json.dumps({"client": client, "topic": topic, "entries": entries[name]})
+            for topic, name in zip(TOPICS, names, strict=True)
+        ]
+    return lines
+
+
+def _run(jars: Path, program: str, *arguments: str) -> list[str]:
+    java = jdk()
+    assert java, "this requires a JDK"
+    command = [str(java), *_OPTIONS, "-cp", f"{jars}/*", str(FOLDER / program), *arguments]
+    done = subprocess.run(command, check=False, capture_output=True, timeout=_PATIENCE)
+    assert done.returncode == 0, done.stderr[-3000:].decode(errors="replace")
+    return done.stdout.decode().splitlines()
