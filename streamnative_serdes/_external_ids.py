@@ -38,6 +38,9 @@ class SchemaIds(NamedTuple):
     value: bytes = b""
 
 
+NO_IDS: Final = SchemaIds()
+
+
 def ids_in(metadata: bytes) -> SchemaIds:
     """The ids in the field ``schema_id`` of Pulsar's metadata, in any form that a client writes.
 
@@ -45,7 +48,7 @@ def ids_in(metadata: bytes) -> SchemaIds:
         DecodeError: an id is not of Kafka's form, or the field is cut off.
     """
     if not metadata:
-        return SchemaIds()
+        return NO_IDS
     if metadata[:1] == _VALUE:
         found = _value(metadata[1:])
     elif metadata[:1] == _PAIR:

@@ -67,7 +67,7 @@ class KafkaAutoConsumeDeserializer(_call_path.Deserializer, Lifecycle, Deseriali
             data: the message's value, any bytes-like object, or None.
             version: the schema version of a message without a header, where the caller knows it, such as from Pulsar's
                 metadata; -1, as pulsar-client says it, and None mean that there is none.
-            headers: not used: they are there so that this deserializer is called like the others.
+            headers: the message's, needed if ``framings`` has ``confluent-header``.
             key: the message's key as bytes, or None if it has none; used only for KEY_VALUE with encoding SEPARATED.
         """
         found: GenericObject | None = super().deserialize(topic, data, version, headers)

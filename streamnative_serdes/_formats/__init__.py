@@ -19,6 +19,8 @@ from .times import TIMES, time_format
 
 __all__ = [
     "CHARSET",
+    "EXTERNAL",
+    "OUTSIDE",
     "PRIMITIVES",
     "AvroFormat",
     "Format",
@@ -31,12 +33,17 @@ __all__ = [
 ]
 
 PRIMITIVES: Final = (*NUMBERS, *TEXTS, *TIMES)  # the types without a schema text
+EXTERNAL: Final = "EXTERNAL"  # Pulsar 4.1 and later (PIP-420): Pulsar's registry has only the type
+OUTSIDE: Final = (
+    "its schemas are in a registry outside of Pulsar (PIP-420), and nothing names that of the message: framings=snip42,"
+    "confluent-header,headerless and confluent.schema.registry.url read messages with an id in the header "
+    "__value_schema_id, where streamnative_serdes.converters puts the ids of entries (docs/schema-types.md)"
+)
 # Type -> what a user can do about it.
 _REFUSED: Final[Mapping[str, str]] = {
     "PROTOBUF": "the registry has only an Avro schema of such messages, not their descriptor: write the topic with "
     "PROTOBUF_NATIVE, or read its values as bytes with the class that protoc made",
-    "EXTERNAL": "the schemas of such a topic are in a registry outside of Pulsar, as those of Kafka clients on "
-    "StreamNative: read it with the client of that registry",
+    EXTERNAL: OUTSIDE,
     "KEY_VALUE": "it has two schemas, one for each half",
 }
 

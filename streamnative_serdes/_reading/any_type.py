@@ -1,6 +1,6 @@
 """Reading topics of any type: each message by the schema that it was written with, as far as that is known (PIP 85).
 
-The policy is the read policy of KafkaAvroDeserializer, with three differences:
+The policy is the read policy of KafkaAvroDeserializer, signs of Confluent's included, with three differences:
 
 - Schemas of all types read messages. Only AVRO and KEY_VALUE have messages with a header; in all other types, bytes
   that look like a header are data.
@@ -30,9 +30,9 @@ from .guess_format import with_hint
 from .pairs import inline_keys
 from .policy import NO_SCHEMA_YET, ReadPolicy
 from .readers import FRAMED, Read, Readers
-from .topic_schema import TopicSchema
+from .topic_schema import Part, TopicSchema
 
-Rule: TypeAlias = Literal["header", "caller", "framing", "latest", "fallback", "no schema"]
+Rule: TypeAlias = Literal["header", "caller", "id", "latest", "fallback", "no schema"]
 
 
 class DecodedBy(NamedTuple):
@@ -42,7 +42,8 @@ class DecodedBy(NamedTuple):
 
     - ``"header"``: the version in the message's header;
     - ``"caller"``: the version that the caller passed, or that Pulsar's metadata have;
-    - ``"framing"``: the id of another registry in the message, whose schema it is; its ``version`` is that id, or -1;
+    - ``"id"``: the id of a schema in another registry, in the message, in its headers or beside it (EXTERNAL); the schema's
+      ``version`` is this id, or -1 if it is no number;
     - ``"latest"``: the topic's latest schema, since nothing names a version;
     - ``"fallback"``: the topic's latest schema, since the registry does not have the version in the header;
     - ``"no schema"``: none, the message is returned as bytes.
@@ -79,7 +80,7 @@ class GenericObject:
     @property
     def reader_schema(self) -> TopicSchema | None:
         """The schema that the message was written with; None if nothing names it, or the topic has no schema."""
-        return self.decoded_by.schema if self.decoded_by.rule in ("header", "caller", "framing") else None
+        return self.decoded_by.schema if self.decoded_by.rule in ("header", "caller", "id") else None
 
 
 _MAX_SCHEMAS: Final = 10_000  # that one deserializer keeps
@@ -123,6 +124,7 @@ class AnyTypePolicy(ReadPolicy):
         super().__init__({**_DEFAULTS, **conf}, _call_path.ConstructorArguments(is_key=given.is_key))
         self._readers = Readers.by(conf)
         self._readings: Memo[tuple[str, int], _Reading] = Memo(_MAX_SCHEMAS)
+        self._part: Part | None = "key" if given.is_key else None
 
     def schema(self, topic: str, version: int | None = None) -> TopicSchema | None:
         """A version of the topic's schema, or else the latest; None if the topic has no schema.
@@ -137,12 +139,13 @@ class AnyTypePolicy(ReadPolicy):
         except SchemaNotFoundError:
             return None
 
-    def _reading(self, topic: str, known: SchemaVersion) -> _Reading:
-        key = topic, known.version
+    def _reading(self, topic: str, known: SchemaVersion, sign: int | None = None) -> _Reading:
+        """The readers of a schema; ``sign`` is the key of one of the second registry, which is of no topic."""
+        key = topic, known.version if sign is None else sign
         found = self._readings.get(key)
         if found is None or found.known is not known:
-            schema = TopicSchema(known, self._readers, self.binding, "key" if self.is_key else None)
-            found = self._readings.keep(key, _Reading(known, schema))
+            own, part = (known, self._part) if sign is None else (replace(known, topic=topic), None)
+            found = self._readings.keep(key, _Reading(known, TopicSchema(own, self._readers, self.binding, part)))
         return found
 
     # What the call path asks
@@ -174,11 +177,7 @@ class AnyTypePolicy(ReadPolicy):
         topic = state.topic.given
         if known is None:
             return _call_path.Bound(topic, key, 0, None, None, lifetime)
-        found = self._readings.get((topic, key))
-        if found is None or found.known is not known:
-            schema = TopicSchema(replace(known, topic=topic), self._readers, None)
-            found = self._readings.keep((topic, key), _Reading(known, schema))
-        return self._wrapped(topic, key, 0, found.by("framing"), lifetime)
+        return self._wrapped(topic, key, 0, self._reading(topic, known, key).by("id"), lifetime)
 
     def _missing(self, state: TopicState, key: int, version: int) -> _call_path.Bound:
         lifetime = self.binding.missing_seconds(state, version)

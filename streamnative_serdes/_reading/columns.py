@@ -8,6 +8,7 @@ from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
 from streamnative_serdes._avro_engine import refuse_columns
 from streamnative_serdes._config import schema_limits
+from streamnative_serdes._formats import EXTERNAL
 from streamnative_serdes._formats.parts import Parts, info_of
 from streamnative_serdes._schema import Record, Schema
 from streamnative_serdes._topics.schema_version import Halves, SchemaVersion, parts_of
@@ -51,6 +52,9 @@ def target_of(policy: ReadPolicy, topic: str, latest: SchemaVersion) -> SchemaVe
         policy.binding.require(topic, reading.target.schema)
         text, properties = reading.target.schema.text, latest.info.properties
         return SchemaVersion(SchemaInfo(latest.version, "JSON", text, properties=properties), topic)
+    if latest.type == EXTERNAL and reading is not None:  # messages name schemas of the second registry
+        policy.binding.require(topic, reading.target.schema)
+        return SchemaVersion.without_version(reading.target.schema)
     given = "KEY_VALUE" if reading is None else "AVRO"
     raise SchemaError(
         f"expected messages of type {given}, but the topic has type {latest.type}", topic=topic, version=latest.version
@@ -158,7 +162,7 @@ def plan_of(columns: AnyColumns, policy: ReadPolicy, known: SchemaVersion) -> An
 
     if not isinstance(columns, Columns):
         return columns.plan_of(as_parts(policy, known))
-    if known.avro is None:
+    if known.avro is None and known.type != EXTERNAL:  # of such a topic, other messages may name their schemas
         raise OtherTypeError
     return columns.plan(known.schema)
 

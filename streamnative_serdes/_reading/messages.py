@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
+from streamnative_serdes._external_ids import schema_id_headers
 from streamnative_serdes.errors import ConfigError, DecodeError, RawMessage, SerdesError
 from streamnative_serdes.schema_registry import TopicName
 
@@ -79,12 +80,11 @@ def refuse_error(message: Any, topic: str | None) -> None:
 
 
 def _of_pulsar(message: PulsarMessage, topic: str | None) -> Received:
-    headers = [(name, value.encode()) for name, value in message.properties().items()]
     raw = RawMessage(
         None if is_tombstone(message) else message.data(),
         topic_with_schemas(message.topic_name()) if topic is None else topic,
         key=key_of(message),
-        headers=headers or None,
+        headers=headers_of(message),
     )
     return Received(raw, _separate_key(message), schema_version_of(message))
 
@@ -98,6 +98,7 @@ def _separate_key(message: PulsarMessage) -> bytes | None:
 
 
 _VERSION_BYTES: Final = 8  # Pulsar before 2.4 wrote 64 bytes, and these are the first of them
+_NO_VERSION: Final = b"\xff" * _VERSION_BYTES
 
 
 class PulsarMessage(Protocol):
@@ -119,13 +120,28 @@ def topic_with_schemas(topic: str) -> str:
     return str(TopicName.parse(topic.removeprefix("non-")))
 
 
+def headers_of(message: PulsarMessage) -> list[tuple[str, bytes]] | None:
+    """The message's properties as headers, behind those that the id of a schema of type EXTERNAL makes; None if empty.
+
+    pulsar-client 3.13 does not show the id; a client that does has a method ``schema_id``, as Java's ``getSchemaId``.
+
+    Raises:
+        DecodeError: the id is not of the form that Kafka's clients write.
+    """
+    read = getattr(message, "schema_id", None)
+    found = read() if callable(read) else read
+    ids = schema_id_headers(bytes(found)) if isinstance(found, _BYTES) else []
+    return ids + [(name, value.encode()) for name, value in message.properties().items()] or None
+
+
 def schema_version_of(message: PulsarMessage) -> int | None:
     """Return the schema version in Pulsar's metadata, or None if the message has no version, as from Kafka producers.
 
-    The client's ``schema_version()`` decodes its eight bytes as UTF-8, and so fails from version 128 on.
+    The client's ``schema_version()`` decodes its eight bytes as UTF-8, and so fails from version 128 on. The version -1
+    of topics of type EXTERNAL (PIP-420) is none.
     """
-    data = _bytes_of(message.schema_version)
-    return int.from_bytes(data[:_VERSION_BYTES]) if data else None
+    data = _bytes_of(message.schema_version)[:_VERSION_BYTES]
+    return int.from_bytes(data) if data and data != _NO_VERSION else None
 
 
 def key_of(message: PulsarMessage, *, encoded: bool = False) -> bytes | None:

@@ -10,6 +10,7 @@ from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
 from streamnative_serdes._avro_engine import engine_of
 from streamnative_serdes._config import schema_limits
+from streamnative_serdes._formats import EXTERNAL
 from streamnative_serdes._log import logger
 from streamnative_serdes._topics.binding import Binding, Topic
 from streamnative_serdes._topics.cache import Memo
@@ -496,10 +497,12 @@ class ReadPolicy:
     def has_pairs(self, topic: Topic) -> bool:
         """Whether the topic is of type KEY_VALUE; always true if the deserializer was given schemas of both halves.
 
+        Keys of type EXTERNAL are not the topic's: each has the id of its schema beside it, as keys of Confluent's do.
+
         Raises:
             SchemaRegistryError: the registry cannot be asked.
         """
-        return self.pairs.alone or self.binding.type_of(topic) == "KEY_VALUE"
+        return self.pairs.alone or self.binding.key_type(topic) not in (None, EXTERNAL)
 
     def for_keys(self) -> _call_path.Deserializer:
         """The deserializer for keys, if a context asks for keys: by the same pair, key.schema, or the topic's pair."""

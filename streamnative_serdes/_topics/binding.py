@@ -194,6 +194,18 @@ class Binding:
         except SchemaNotFoundError:
             return None
 
+    def key_type(self, topic: Topic) -> str | None:
+        """The type of the keys by the topic's latest schema; None if it is not of type KEY_VALUE.
+
+        Raises:
+            SchemaRegistryError: the registry cannot be asked.
+        """
+        try:
+            halves = self.latest(topic)[0].halves
+        except SchemaNotFoundError:
+            return None
+        return None if halves is None else halves.key.type
+
     def kind(self, topic: Topic) -> str | None:
         """The type of the newest schema that is known; the registry is not asked."""
         newest = self._topics.get(self.named(topic)).newest

@@ -11,7 +11,7 @@ from typing import ClassVar, Final, NamedTuple
 from weakref import WeakValueDictionary
 
 from streamnative_serdes._config import CodecArguments
-from streamnative_serdes._formats import Format, format_of
+from streamnative_serdes._formats import EXTERNAL, OUTSIDE, Format, format_of
 from streamnative_serdes._formats.jackson.java_classes import inner_schema
 from streamnative_serdes._formats.parts import PairParts, Part, Parts, halves_of
 from streamnative_serdes._schema import Limits, Schema, Shapes, nullable, parse
@@ -20,6 +20,7 @@ from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError
 from streamnative_serdes.key_value import PRIMITIVE_TYPES
 from streamnative_serdes.schema_registry import SchemaInfo, TopicName
 
+_ANY_TYPE: Final = "KafkaAutoConsumeDeserializer reads topics of any type, and KafkaPulsarSerializer writes them"
 _MAX_CODECS = 16  # codecs kept per schema: one for each reader's schema and set of options
 
 
@@ -148,7 +149,7 @@ class SchemaVersion:
                 f"expected a schema of type AVRO, got type {self.info.type}",
                 topic=self.topic,
                 version=self.version,
-                hint="KafkaAutoConsumeDeserializer reads topics of any type, and KafkaPulsarSerializer writes them",
+                hint=OUTSIDE if self.type == EXTERNAL else _ANY_TYPE,
             )
         return self.avro
 
@@ -267,6 +268,7 @@ def _same_json(one: str, other: str) -> bool:
 
 _CHARSET: Final = "__charset"  # property of a STRING schema
 _BYTES: Final = ("BYTES", "NONE")
+_COLUMNS_OUTSIDE: Final = f"give the deserializer the schema of the columns; {OUTSIDE}"
 _ONE_BY_ONE: Final = "read the messages one by one, with KafkaAutoConsumeDeserializer"
 
 
@@ -307,7 +309,8 @@ def _part_of(known: SchemaVersion, limits: Limits, options: CodecArguments, to_w
     if kind == "JSON":
         schema = _columns_of_json(known.info.text, limits)
         return Part(kind, schema if to_write else nullable(schema), known.format(options, limits), *place)
-    raise SchemaError(f"there are no columns for messages of type {kind}", hint=_ONE_BY_ONE)
+    hint = _COLUMNS_OUTSIDE if kind == EXTERNAL else _ONE_BY_ONE
+    raise SchemaError(f"there are no columns for messages of type {kind}", hint=hint)
 
 
 def _columns_of_json(text: str, limits: Limits) -> Schema:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from streamnative_serdes._external_ids import Headers, IdForm, SchemaIds, id_bytes, ids_among
+from streamnative_serdes._external_ids import NO_IDS, Headers, IdForm, SchemaIds, id_bytes, ids_among
 from streamnative_serdes.errors import EncodeError
 
 from .entry import write_entry
@@ -26,7 +26,7 @@ class _Batch:
     most: int
     form: IdForm | None = None
     version: int | None = None
-    ids: SchemaIds = SchemaIds()
+    ids: SchemaIds = NO_IDS
     has_value: bool = False
     count: int = 0
     first: Message | None = None
@@ -41,7 +41,7 @@ class _Batch:
 
     def _split(self, message: Message) -> tuple[SchemaIds, Headers]:
         """The ids of a message that go into the metadata, and the headers that become properties."""
-        return (SchemaIds(), message.headers) if self.form is None else ids_among(message.headers)
+        return (NO_IDS, message.headers) if self.form is None else ids_among(message.headers)
 
     def add(self, message: Message) -> None:
         self.ids, headers = self._split(message)

@@ -84,13 +84,13 @@ class KafkaToPulsarConverter(MessageConverter):
         first = next(converted, None)
         if next(converted, None) is not None:
             raise EncodeError(
-                "expected values of one schema version or id, since the metadata of a batch name only one, got several",
+                "expected values of one schema version or id, because a batch's metadata name only one, got several",
                 hint="entries() returns an entry for each run; with schema_header=False values keep their headers",
             )
         return self._marker(buffer) if first is None else first
 
     def entries(self, buffer: Buffer) -> Iterator[bytes]:
-        """Yield the entry as batches of Pulsar, in order, each with values of one schema version and id; none for a marker.
+        """Yield the entry as batches of Pulsar, in order, each with values of one version and id; none for a marker.
 
         Raises:
             DecodeError: the entry is damaged.

@@ -23,6 +23,7 @@ from streamnative_serdes import _config as config
 from streamnative_serdes._call_path import policy_of
 from streamnative_serdes._reading.messages import (
     PulsarMessage,
+    headers_of,
     is_tombstone,
     key_of,
     schema_version_of,
@@ -129,9 +130,9 @@ class PulsarSchema:
         if msg.has_null_value():
             return None
         data, version = msg.data(), schema_version_of(msg)
-        headers = [(name, value.encode()) for name, value in msg.properties().items()]
         try:
-            return self.deserializer.deserialize(topic_with_schemas(msg.topic_name()), data, version, headers or None)
+            topic = topic_with_schemas(msg.topic_name())
+            return self.deserializer.deserialize(topic, data, version, headers_of(msg))
         except DecodeError as error:
             if not data and not msg.producer_name():
                 error.hint = "with entryFormat=kafka in KoP, this client gets every message without its bytes"

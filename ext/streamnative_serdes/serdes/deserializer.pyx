@@ -332,7 +332,7 @@ cdef object read_by_another(Deserializer self, object topic, const uint8_t* star
         return read_as_key(<Deserializer>self.for_keys(), bound.topic, start, size, data, context, None, version)
     if bound.pair is None:
         return self.recover(data, bound, version, None, None)
-    return read_pair(self, bound, start, size, data, offset, version)
+    return read_pair(self, bound, start, size, data, offset, version, None)
 
 
 cdef inline int count_as_key(Deserializer self, int64_t in_header) noexcept:
@@ -391,7 +391,7 @@ cdef inline object read_key_by(Deserializer self, Bound bound, const uint8_t* st
     if unlikely(bound.codec is None):
         if bound.pair is None:
             return self.recover(data, bound, version, None, None)
-        return read_pair(self, bound, start, size, data, 0, version)
+        return read_pair(self, bound, start, size, data, 0, version, None)
     datum = bound.codec.try_read(start, size, 0)
     if datum is NULL:
         return read_again(self, data, bound, version, None)

@@ -1,4 +1,4 @@
-"""Entries of topics of type EXTERNAL (PIP-420) that two real Java clients have sent (Send.java), as a broker stores them.
+"""Entries of topics of type EXTERNAL (PIP-420) that two Java clients have sent (Send.java), as a broker stores them.
 
 Each line of golden.jsonl has the version of the client, the topic, and its entries in base64. The payloads are Avro of
 SCHEMAS, by the id in the metadata; that of topic "other" has an id of no form of Kafka's.

@@ -165,7 +165,7 @@ def _listed(jars: list[str]) -> str:
 
 @cache
 def older_client_jars() -> Path:
-    """Return the folder with the jars of Pulsar's client 4.1.1, whose schema ids have another form, downloaded if necessary.
+    """Return the folder with the jars of Pulsar's client 4.1.1, which writes other schema ids, downloaded if necessary.
 
     Raises:
         Missing: as for :func:`requirements`.

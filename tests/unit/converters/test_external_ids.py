@@ -99,7 +99,7 @@ def test_a_null_has_no_id(client: str) -> None:
 
 @CLIENTS
 def test_what_java_loses_in_a_batch_is_lost(client: str) -> None:
-    """Both clients write the id of a batch's first message, whatever ids the others have: nothing in the bytes tells."""
+    """Both clients write the id of a batch's first message, whatever ids the others have; nothing tells that."""
     assert [message.headers for message in of(client, "two ids")] == [named(ID_1)] * 3
     assert parts(of(client, "null first")) == [(None, None, ()), (None, b"\x02", ())]
 
