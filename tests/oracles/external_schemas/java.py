@@ -1,4 +1,4 @@
-"""Runs Send.java with the jars of two clients, and Entries.java with those of a broker."""
+"""Runs Send.java and Receive.java with the jars of two clients, and Entries.java with those of a broker."""
 
 from __future__ import annotations
 
@@ -41,6 +41,13 @@ def lines_of_java(server: Pulsar) -> list[str]:
             for topic, name in zip(TOPICS, names, strict=True)
         ]
     return lines
+
+
+def read_by_java(server: Pulsar, client: str, topic: str, encoding: str, count: int) -> list[str]:
+    """Return what Receive.java prints of a topic, read with the jars of a client."""
+    jars = older_client_jars() if client == OLD else pulsar_jars(NEXT_PULSAR)
+    lines = _run(jars, "Receive.java", server.service_url, topic, encoding, str(count))
+    return [line.removeprefix("read: ") for line in lines if line.startswith("read: ")]
 
 
 def _run(jars: Path, program: str, *arguments: str) -> list[str]:
