@@ -138,6 +138,11 @@ class SchemaVersion:
         return self.info.type
 
     @property
+    def outside(self) -> bool:
+        """Whether the schemas of values are in a registry outside of Pulsar: only ids beside the messages name them."""
+        return (self if self.halves is None else self.halves.value).type == EXTERNAL
+
+    @property
     def compiled(self) -> Compiled:
         """The schema and its codecs.
 

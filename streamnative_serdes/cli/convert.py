@@ -181,6 +181,11 @@ def _start(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     of=("read_uncommitted", "read_committed"),
     text="Whether records of open and aborted transactions of Kafka are left out.",
 )
+@choice_option(
+    "--external-ids",
+    of=("none", "4.2", "4.1"),
+    text="With --to pulsar: move schema ids from headers into the metadata, as Pulsar's client of this release does.",
+)
 @click.option("--keep-header", is_flag=True, help="Leave the schema version header on the values.")
 @click.option("--failed", type=FILE, help="Go on after entries that cannot be read, and write them to this dump.")
 @click.option("--blanks", is_flag=True, help="Take blanks that the admin API shows in keys and properties for blanks.")
@@ -199,6 +204,7 @@ def convert(
     input_format: str,
     output: Path | None,
     isolation: Any,
+    external_ids: Any,
     keep_header: bool,
     failed: Path | None,
     blanks: bool,
@@ -216,11 +222,13 @@ def convert(
         raise click.UsageError("--start and --blanks need --topic")
     if input_format == "batches" and target == "entries":
         raise click.UsageError("Kafka's batches are no entries: --to pulsar makes entries of them")
+    if external_ids != "none" and target != "pulsar":
+        raise click.UsageError("--external-ids needs --to pulsar")
     with ExitStack() as stack:
         out = _opened(stack, output) or _standard_output(target)
         kept = _opened(stack, failed)
         conversion = Conversion(
-            _target(target, topic, max_batch_size, isolation == "read_uncommitted"),
+            _target(target, topic, max_batch_size, isolation == "read_uncommitted", external_ids),
             EntryReaders(isolation, max_batch_size, max_held, not keep_header),
             out,
             None if kept is None else DumpWriter(kept),
@@ -236,12 +244,14 @@ def convert(
     _report(conversion, output)
 
 
-def _target(name: str, topic: str | None, most: int, placed: bool) -> Target:
+def _target(name: str, topic: str | None, most: int, placed: bool, external_ids: Any) -> Target:
     if name == "json":
         return Lines(topic, placed)
     if name == "entries":
         return Unchanged()
-    return PulsarEntries(most, placed) if name == "pulsar" else KafkaBatches(most)
+    if name == "pulsar":
+        return PulsarEntries(most, placed, None if external_ids == "none" else external_ids)
+    return KafkaBatches(most)
 
 
 def _of_topic(

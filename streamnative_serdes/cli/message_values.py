@@ -140,7 +140,7 @@ class MessageDecoder:
             known, _ = binding.latest(topic)
         except SchemaNotFoundError:
             return None
-        return known if known.avro is None else None
+        return known if known.avro is None and not known.outside else None
 
     def _chosen(self, topic: str, latest: SchemaVersion) -> SchemaVersion:
         return latest if self._version is None else self._policy.binding.version(topic, self._version)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, BinaryIO, Final, TypeAlias
 
+from streamnative_serdes._external_ids import IdForm
 from streamnative_serdes.converters import DumpWriter, Message, StoredEntry, write_record_batch
 from streamnative_serdes.converters.entry import read_entry
 from streamnative_serdes.converters.kafka_entries import is_kafka
@@ -85,6 +86,7 @@ class PulsarEntries(Target):
 
     most: int  # bytes that a batch may have
     placed: bool  # as for :class:`Lines`
+    external_ids: IdForm | None = None  # as for KafkaToPulsarConverter
     _dump: Unchanged = field(default_factory=Unchanged)
 
     def write(self, item: Item, read: Read, draft: BinaryIO) -> None:
@@ -96,7 +98,7 @@ class PulsarEntries(Target):
                 return
             broker, publish_time = entry.broker, entry.metadata.publish_time
         place = stored if self.placed else _unplaced(stored)
-        batches = write_batches(read(), broker, publish_time, self.most)
+        batches = write_batches(read(), broker, publish_time, self.most, self.external_ids)
         self._dump.append(draft, (replace(place, data=batch) for batch in batches))
 
     def finish(self, out: BinaryIO) -> None:

@@ -40,7 +40,7 @@ def confluent_api(conf: Mapping[str, Any]) -> Api:
     option = named(conf, "schema.registry.url")
     address = (
         f"is {option} the address of a registry with Confluent's API, with all of its path? Apicurio's is "
-        "http://HOST:8080/apis/ccompat/v7"
+        "http://HOST:8080/apis/ccompat/v7, and that beside Pulsar's is the cluster's HTTP address with /kafka"
     )
 
     def odd(request: ApiRequest, reply: Reply) -> str:

@@ -200,6 +200,12 @@ def _namespace(route: Route) -> str:
     return f"{route.topic.tenant}/{route.topic.namespace}"
 
 
+_UNSET: Final = (
+    "that, and then nothing is checked at all; a registry at /kafka answers NONE where nobody has set a level, so ask "
+    "first what the topic's owners expect"
+)
+
+
 def of_registries(route: Route, tree: Tree, there: There) -> Iterator[Problem]:
     """Problems of the source's schemas in Pulsar's registry; adds both ``strategies`` to ``tree``."""
     tree["strategies"] = None
@@ -264,9 +270,8 @@ def _refusals(
     widen = "`migrate schemas --widen` lets the versions in that there are; " if refused else ""
     wanted = level if level and level != "NONE" else "ALWAYS_COMPATIBLE"
     command = f"set-schema-compatibility-strategy --compatibility {wanted} {_namespace(route)}"
-    yield Problem(
-        "strategy", "; ".join(parts), f"{widen}`pulsar-admin namespaces {command}` keeps to the level of before"
-    )
+    before = "the level of before" if level != "NONE" else _UNSET
+    yield Problem("strategy", "; ".join(parts), f"{widen}`pulsar-admin namespaces {command}` keeps to {before}")
 
 
 def _later(level: str | None, strategy: str) -> str | None:

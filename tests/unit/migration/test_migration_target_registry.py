@@ -163,6 +163,9 @@ def test_each_level_is_compared_with_each_strategy(
         assert f"new version that {change} a field without a default is refused (409)" in problems[0].text
         wanted = "ALWAYS_COMPATIBLE" if level == "NONE" else level
         assert f"--compatibility {wanted} public/default" in str(problems[0].hint)
+        assert ("nothing is checked at all; a registry at /kafka answers NONE" in str(problems[0].hint)) is (
+            level == "NONE"
+        )
 
 
 def test_any_change_is_refused_by_always_incompatible(

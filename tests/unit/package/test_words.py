@@ -126,6 +126,7 @@ def test_the_error_for_an_option_unlike_all_others_names_only_the_nearest_one(ke
         (config.AUTO_CONSUME_OPTIONS, "reader.schema.policy", "KafkaAvroDeserializer"),
         (config.AUTO_CONSUME_OPTIONS, "schema.resolution", "KafkaAvroDeserializer"),
         (config.AUTO_CONSUME_OPTIONS, "value.type", "KafkaAvroDeserializer"),
+        (config.PULSAR_SERIALIZER_OPTIONS, "confluent.schema.registry.url", "KafkaAvroDeserializer"),
         (config.AUTO_CONSUME_OPTIONS, "key.value.framing", "KafkaAvroSerializer"),
         (config.PULSAR_SERIALIZER_OPTIONS, "framing", "KafkaAvroSerializer"),
         (config.SERIALIZER_OPTIONS, "reader.schema.policy", "KafkaAvroDeserializer"),
