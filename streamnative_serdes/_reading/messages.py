@@ -138,7 +138,7 @@ def schema_version_of(message: PulsarMessage) -> int | None:
     """Return the schema version in Pulsar's metadata, or None if the message has no version, as from Kafka producers.
 
     The client's ``schema_version()`` decodes its eight bytes as UTF-8, and so fails from version 128 on. The version -1
-    of topics of type EXTERNAL (PIP-420) is none.
+    of topics of type EXTERNAL (PIP-420) counts as missing.
     """
     data = _bytes_of(message.schema_version)[:_VERSION_BYTES]
     return int.from_bytes(data) if data and data != _NO_VERSION else None

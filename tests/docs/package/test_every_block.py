@@ -21,6 +21,8 @@ import pytest
 import requests
 from confluent_kafka import Consumer, Producer, serialization
 from confluent_stand_in import ConfluentStandIn
+from external_schemas import NEW, golden
+from external_topic import external_topic
 from oauth_issuer import Issuer, key_file
 from page_blocks import PAGES, ROOT, Page, blocks_of, run_code
 from scripted_registry import Answer, ScriptedRegistry
@@ -222,6 +224,15 @@ def test_the_page_on_messages(pages: Pages, registry: LocalRegistry) -> None:
     read_both_framings(page, registry)
     page.run({})  # as which schema messages come out
     separate_undecodable_messages(page.next(), {"schema.registry.url": registry.url})
+
+
+@blocks("schema-types.md")
+def test_the_page_on_schema_types(pages: Pages, capsys: pytest.CaptureFixture[str]) -> None:
+    (page,) = pages
+    with external_topic() as (conf, second):
+        names: dict[str, Any] = {"entry": golden()[NEW, "ids"][0]}
+        page.run(names, registry=conf["schema.registry.url"], confluent=second.url)
+    assert capsys.readouterr().out == "{'a': 1}\n"
 
 
 @blocks("keys.md")

@@ -107,6 +107,7 @@ def test_a_serializer_is_refused_with_a_way_out(pulsar_4_2: Pulsar, conf: dict[s
     assert KafkaAutoConsumeDeserializer(read).deserialize(topic, data).native_object == {"a": 1}
 
 
+@pytest.mark.promise("external-ids")
 @pytest.mark.parametrize("client", [OLD, NEW])
 def test_entries_are_read_by_their_ids_and_those_without_are_refused(
     pulsar_4_2: Pulsar, conf: dict[str, Any], topic: str, client: str
@@ -160,6 +161,7 @@ def kafka_entry(*messages: Message) -> bytes:
     return len(metadata).to_bytes(4) + metadata + write_record_batch(messages)
 
 
+@pytest.mark.promise("external-written")
 @pytest.mark.parametrize(("client", "form"), [(NEW, "4.2"), (NEW, "4.1"), (OLD, "4.1")])
 @pytest.mark.parametrize("encoding", ["NONE", "SEPARATED"])
 def test_java_reads_the_ids_of_composed_entries(

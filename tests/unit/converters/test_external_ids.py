@@ -199,7 +199,7 @@ def test_a_damaged_pair_is_an_error(payload: bytes) -> None:
         read(sealed(METADATA + _text(32, b"\xfe" + bytes(4) + b"\0\0\0\x05" + ID_1), payload))
 
 
-def test_a_version_of_minus_one_beside_an_id_is_none() -> None:
+def test_a_version_of_minus_one_beside_an_id_is_ignored() -> None:
     (message,) = read(sealed(METADATA + _text(16, b"\xff" * 8) + _text(32, ID_1), b"\x02"))
     assert (message.schema_version, message.headers) == (None, named(ID_1))
 

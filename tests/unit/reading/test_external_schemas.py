@@ -48,6 +48,7 @@ def named(identifier: bytes) -> list[tuple[str, bytes]]:
 # Rows
 
 
+@pytest.mark.promise("external-ids")
 @CLIENTS
 def test_each_message_of_java_is_read_by_its_id(client: str) -> None:
     with external_topic() as (conf, _), KafkaAvroDeserializer(conf) as deserializer:

@@ -48,6 +48,7 @@ def both(cluster: ClusterFront) -> dict[str, Any]:
     return {"schema.registry.url": cluster.url, "confluent.schema.registry.url": cluster.kafka}
 
 
+@pytest.mark.promise("kafka-path")
 @pytest.mark.parametrize("end", ["", "/"])
 def test_messages_of_both_registries_are_written_and_read(both: dict[str, Any], end: str) -> None:
     both["confluent.schema.registry.url"] += end
@@ -161,7 +162,7 @@ def test_our_classes_send_neither_metadata_nor_rules(cluster: ClusterFront) -> N
             )
 
 
-def test_its_level_is_none_where_none_is_set(cluster: ClusterFront) -> None:
+def test_a_level_that_nobody_has_set_is_told_as_none(cluster: ClusterFront) -> None:
     assert client(cluster.kafka).compatibility("t-value") == "NONE"
 
 
@@ -180,6 +181,7 @@ def migrate(run: CommandLine, cluster: ClusterFront, *arguments: str) -> Any:
     return run("migrate", "schemas", "t", "t", *sides, *nobody, *arguments, "--json").json
 
 
+@pytest.mark.promise("kafka-path")
 def test_schemas_migrate_from_it_and_back(run: CommandLine, cluster: ClusterFront) -> None:
     for schema in (USER, WITH_DEFAULT):
         cluster.register("t-value", schema)
