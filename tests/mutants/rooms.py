@@ -72,7 +72,7 @@ ROOMS = (
     ),
     Room(
         "converters",
-        (f"{EXT}/_records.*", f"{EXT}/records/*", f"{PACKAGE}/converters/*"),
+        (f"{EXT}/_records.*", f"{EXT}/records/*", f"{PACKAGE}/converters/*", f"{PACKAGE}/_external_ids.py"),
         (*units("converters", "cli"), "tests/adversity/converters/test_hostile_dumps.py"),
         (*ALL_UNITS, "tests/property/converters", "tests/adversity/converters"),
         0, 7,

@@ -79,6 +79,15 @@ def test_each_half_of_a_pair_has_its_id(client: str, topic: str) -> None:
         (None, b"\x02", named(ID_1)),
         (b"\x04\x06two", b"\x08", named(key=ID_2)),
     ]
+    assert [message.schema_version for message in of(client, topic)] == [None] * 4
+
+
+def test_a_null_in_a_batch_with_ids_has_only_that_of_its_key() -> None:
+    single = _number(3, 0) + _number(9, 1)
+    pair = b"\xfe\0\0\0\x05" + ID_1 + b"\0\0\0\x05" + ID_2
+    for field, expected in ((b"\xff" + ID_1, ()), (pair, named(key=ID_1))):
+        entry = sealed(METADATA + _number(11, 1) + _text(32, field), len(single).to_bytes(4) + single)
+        assert parts(read(entry)) == [(None, None, expected)]
 
 
 @CLIENTS
