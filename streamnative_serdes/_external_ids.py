@@ -107,12 +107,12 @@ def headers_of(ids: SchemaIds) -> list[tuple[str, bytes]]:
     return [(name, one) for name, one in ((KEY_HEADER, ids.key), (VALUE_HEADER, ids.value)) if one]
 
 
-def ids_among(headers: Iterable[tuple[str, bytes | None]]) -> tuple[SchemaIds, Headers]:
-    """The ids that headers name, the first of each, and the other headers."""
+def ids_among(headers: Iterable[tuple[str, bytes | None]], *, null: bool) -> tuple[SchemaIds, Headers]:
+    """The ids that headers name, the first of each, and the other headers; a null value has no id."""
     found: dict[str, bytes] = {}
     others = []
     for name, value in headers:
-        if name in (KEY_HEADER, VALUE_HEADER) and name not in found and _value(value or b""):
+        if name in (KEY_HEADER, None if null else VALUE_HEADER) and name not in found and _value(value or b""):
             found[name] = value or b""
         else:
             others.append((name, value))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -84,8 +85,12 @@ def _of_pulsar(message: PulsarMessage, topic: str | None) -> Received:
         None if is_tombstone(message) else message.data(),
         topic_with_schemas(message.topic_name()) if topic is None else topic,
         key=key_of(message),
-        headers=headers_of(message),
     )
+    try:
+        raw = replace(raw, headers=headers_of(message))
+    except DecodeError as error:
+        error.raw = raw
+        raise error.at(topic=raw.topic) from None
     return Received(raw, _separate_key(message), schema_version_of(message))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from streamnative_serdes import _call_path
 from streamnative_serdes._avro_engine import engine_of
 from streamnative_serdes._config import WRITER, CodecArguments, schema_limits
+from streamnative_serdes._formats import EXTERNAL, OUTSIDE
 from streamnative_serdes._schema import parse_given
 from streamnative_serdes._topics.binding import Binding, Topic
 from streamnative_serdes._topics.schema_version import Compiled, Halves, SchemaVersion
@@ -178,6 +179,7 @@ class PairReading:
                 f"expected a {name} of type {given}, but the topic has type {half.type}",
                 topic=half.topic,
                 version=half.version,
+                hint=OUTSIDE if half.type == EXTERNAL else None,
             )
 
 

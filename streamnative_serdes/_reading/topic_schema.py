@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from streamnative_serdes import header
 from streamnative_serdes._topics.binding import Binding
-from streamnative_serdes._topics.schema_version import SchemaVersion, known_from
+from streamnative_serdes._topics.schema_version import Compiled, SchemaVersion, known_from
 from streamnative_serdes.errors import ConfigError, DecodeError, SchemaError
 from streamnative_serdes.key_value import SEPARATED, KeyValue
 from streamnative_serdes.schema_registry import SchemaInfo, TopicName, require_version
@@ -104,7 +105,8 @@ class TopicSchema:
         return hash((self.topic, self.version, self._part))
 
     def __reduce__(self) -> tuple[Callable[..., TopicSchema], tuple[Any, ...]]:
-        return _unpickled, (self.topic, self._whole.info, self._readers, self._part)
+        unsized = self._known.avro is not None and self._known.avro.schema.unsized
+        return _unpickled, (self.topic, self._whole.info, self._readers, self._part, unsized)
 
     # Reading
 
@@ -198,5 +200,8 @@ def _part_of(known: SchemaVersion, part: Part | None) -> SchemaVersion:
     return known.halves.key if part == "key" else known.halves.value
 
 
-def _unpickled(topic: str, info: SchemaInfo, readers: Readers, part: Part | None) -> TopicSchema:
-    return TopicSchema(known_from(TopicName.parse(topic), info, readers.limits), readers, None, part)
+def _unpickled(topic: str, info: SchemaInfo, readers: Readers, part: Part | None, unsized: bool = False) -> TopicSchema:
+    known = known_from(TopicName.parse(topic), info, readers.limits)
+    if unsized:  # of the second registry: bytes at the root have no length
+        known = replace(known, avro=Compiled.of(info.text, readers.limits, confluent=True))
+    return TopicSchema(known, readers, None, part)

@@ -19,6 +19,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from weakref import ref
 
 from streamnative_serdes._config import REGISTRY_OPTIONS, schema_limits
+from streamnative_serdes._formats import EXTERNAL
 from streamnative_serdes._log import logger
 from streamnative_serdes._schema import Schema
 from streamnative_serdes._single_flight import Flights
@@ -32,6 +33,7 @@ from streamnative_serdes.errors import (
     SerdesError,
 )
 from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient, TopicName
+from streamnative_serdes.schema_registry.pulsar_api import REGISTERED_OUTSIDE
 
 from .registering import register_pair
 from .schema_version import Posted, SchemaVersion
@@ -43,6 +45,7 @@ _T = TypeVar("_T")
 Topic: TypeAlias = str | TopicState  # of a question: as its user names it, or its state if that is at hand
 
 _REGISTRY_KEYS = tuple(option.key for option in REGISTRY_OPTIONS)
+_REGISTER = "register it first, or set auto.register.schemas=true"
 _MOST_LOOKS = 600  # topics that are checked in one round; with more in use, the rest come first in the next
 _MOST_UNANSWERED = 3  # checks in a row
 _LEAST_SECONDS = 1.0  # between two checks of one topic, however many messages cannot be read
@@ -332,7 +335,7 @@ class Binding:
         raise SchemaNotFoundError(
             "the topic does not have the serializer's schema",
             topic=topic.given,
-            hint="register it first, or set auto.register.schemas=true",
+            hint=REGISTERED_OUTSIDE if infos and infos[-1].type == EXTERNAL else _REGISTER,
         )
 
     def _require(self, topic: TopicName, schema: Schema) -> None:

@@ -41,7 +41,9 @@ class _Batch:
 
     def _split(self, message: Message) -> tuple[SchemaIds, Headers]:
         """The ids of a message that go into the metadata, and the headers that become properties."""
-        return (NO_IDS, message.headers) if self.form is None else ids_among(message.headers)
+        if self.form is None:
+            return NO_IDS, message.headers
+        return ids_among(message.headers, null=message.value is None)
 
     def add(self, message: Message) -> None:
         self.ids, headers = self._split(message)

@@ -32,7 +32,8 @@ class PulsarEntryReader:
     """Reads the messages of entries that Pulsar's producers, or KoP with ``entryFormat=pulsar``, have written.
 
     Keys, headers and timestamps are those that KoP gives to a Kafka consumer: the ordering key, else the partition key;
-    the properties; the event time, else the time of publishing.
+    the properties; the event time, else the time of publishing. An id in the metadata of a schema outside of Pulsar
+    (EXTERNAL, PIP-420) comes first in the headers, as ``__value_schema_id`` and, of a KeyValue, ``__key_schema_id``.
 
     Args:
         max_batch_size: bytes of a payload after decompression.

@@ -173,10 +173,13 @@ _BY_STATUS: Final[dict[int, type[SchemaRegistryError]]] = {
     409: IncompatibleSchemaError,
     422: InvalidSchemaError,
 }
+REGISTERED_OUTSIDE: Final = (
+    "the topic's schemas are in a registry outside of Pulsar (PIP-420): with framing=confluent they are registered "
+    "there, and the id is in front of the value (docs/schema-types.md)"
+)
 # What a reason says about types -> hint.
 _OTHER_TYPE: Final = {
-    "exists schema type EXTERNAL": "the topic's schemas are in a registry outside of Pulsar (PIP-420): with "
-    "framing=confluent they are registered there, and the id is in front of the value (docs/schema-types.md)",
+    "exists schema type EXTERNAL": REGISTERED_OUTSIDE,
     "exists schema type": "the topic's schema is of another type: use KafkaPulsarSerializer, or a KeyValueSchema",
     "are different schema type": "the topic's keys or values have another type",
 }

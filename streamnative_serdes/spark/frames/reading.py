@@ -10,6 +10,7 @@ from pyspark.sql import types as T
 
 from streamnative_serdes._call_path import policy_of
 from streamnative_serdes._config import schema_limits
+from streamnative_serdes._formats import EXTERNAL
 from streamnative_serdes._formats.parts import PairParts, Parts
 from streamnative_serdes._reading.batches import read_batch
 from streamnative_serdes._reading.columns import as_parts, columns_for, columns_of, latest_of_columns, target_of
@@ -69,7 +70,7 @@ class TopicReader:
                 hint="use decode_df",
             )
         self._deserializer.warm_up(topic)
-        other = policy.binding.kind(topic) not in (None, "AVRO")
+        other = policy.binding.kind(topic) not in (None, "AVRO", EXTERNAL)
         if policy.reading is None or restart or other:
             latest = latest_of_columns(policy, topic)
             if other:

@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def broker() -> Iterator[MockBroker]:
-    with MockBroker() as broker:
+    with MockBroker({"t": 1}) as broker:
         yield broker
 
 

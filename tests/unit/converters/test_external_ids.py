@@ -267,6 +267,13 @@ def test_each_id_begins_a_new_batch() -> None:
     assert parts(read(*entries)) == parts([null, one, one, two, bare, one])
 
 
+def test_a_null_keeps_the_header_of_a_value_and_has_the_id_of_its_key() -> None:
+    null = Message(None, key=b"\x02", headers=named(ID_2, ID_1))
+    (composed,) = back(null, external_ids="4.2")
+    assert read_entry(memoryview(composed)).metadata.schema_id == b"\xfe\0\0\0\x05" + ID_1 + bytes(4)
+    assert parts(read(composed)) == parts([null])
+
+
 def test_other_headers_stay_properties_and_a_header_of_another_form_too() -> None:
     headers = (("a", b"1"), ("__value_schema_id", b"?"), *named(ID_1), *named(ID_2))
     (composed,) = back(Message(b"\x02", headers=headers), external_ids="4.2")

@@ -123,6 +123,14 @@ def test_a_row_of_a_batch_without_an_id_is_an_error() -> None:
             deserializer.deserialize_batch("t", data, headers=headers)
 
 
+def test_a_batch_of_pairs_is_refused() -> None:
+    pytest.importorskip("pyarrow")
+    with external_topic("SEPARATED") as (conf, _), KafkaAvroDeserializer(conf, ONE) as deserializer:
+        with pytest.raises(SchemaError, match="the topic has type EXTERNAL") as caught:
+            deserializer.deserialize_batch("t", [b"\x02"], keys=[b"\x02"], headers=[named(ID_1)])
+        assert "outside of Pulsar" in str(caught.value.hint)
+
+
 def test_a_batch_without_a_readers_schema_is_refused() -> None:
     pytest.importorskip("pyarrow")
     with external_topic() as (conf, _), KafkaAvroDeserializer(conf) as deserializer:
@@ -179,6 +187,14 @@ def test_auto_consume_reads_what_only_looks_like_an_id_by_pulsars_registry(regis
         for data in (b"\0\0\0\0\x62", ID_1):  # no such id; and an id that does not read the rest
             found = KafkaAutoConsumeDeserializer(conf).deserialize("t", data)
             assert (found.decoded_by.rule, found.native_object["d"]) == ("latest", 0)
+
+
+def test_a_schema_of_the_second_registry_pickles() -> None:
+    with external_topic() as (conf, second), KafkaAutoConsumeDeserializer(conf) as deserializer:
+        number = second.register("raw-value", '"bytes"')  # whose data have no length in Confluent's framing
+        headers = [("__value_schema_id", b"\0" + number.to_bytes(4))]
+        schema = deserializer.deserialize("t", b"\x04hi", headers=headers).reader_schema
+        assert schema.decode(b"\x04hi") == pickle.loads(pickle.dumps(schema)).decode(b"\x04hi") == b"\x04hi"
 
 
 def test_auto_consume_has_one_reader_for_each_schema() -> None:
@@ -258,6 +274,14 @@ def test_a_serializer_is_refused_by_the_broker() -> None:
         assert "framing=confluent" in str(caught.value.hint)
 
 
+def test_a_serializer_that_registers_nothing_is_refused_with_the_same_way_out() -> None:
+    with external_topic() as (conf, _):
+        serializer = KafkaAvroSerializer({PULSAR: conf[PULSAR], "auto.register.schemas": False}, TWO)
+        with pytest.raises(SchemaNotFoundError, match="does not have the serializer's schema") as caught:
+            serializer.serialize("t", {"a": 2, "b": "two"})
+        assert "framing=confluent" in str(caught.value.hint)
+
+
 def test_a_serializer_of_the_latest_version_is_refused() -> None:
     with external_topic() as (conf, _):
         conf = {PULSAR: conf[PULSAR], "auto.register.schemas": False, "use.latest.version": True}
@@ -303,6 +327,11 @@ def test_messages_of_pulsar_client_without_the_id_are_refused(identifier: Any) -
         list(KafkaAvroDeserializer(conf).deserialize_many(None, [WithId(b"\x02", identifier)]))
 
 
-def test_an_id_of_pulsar_client_of_another_form_is_an_error() -> None:
-    with external_topic() as (conf, _), pytest.raises(DecodeError, match="expected Kafka's form"):
-        list(KafkaAvroDeserializer(conf).deserialize_many(None, [WithId(b"\x02", b"urn:7")]))
+def test_an_id_of_pulsar_client_of_another_form_is_an_error_of_its_message() -> None:
+    shown = [WithId(b"\x02", b"urn:7"), WithId(b"\x02", ID_1)]
+    with external_topic() as (conf, _), KafkaAvroDeserializer(conf) as deserializer:
+        with pytest.raises(DecodeError, match=r"topic persistent://public/default/t: .*expected Kafka's form"):
+            list(deserializer.deserialize_many(None, shown))
+        assert list(deserializer.deserialize_many(None, shown, on_error="skip")) == [{"a": 1}]
+        kept = list(deserializer.deserialize_many(None, shown, on_error=lambda error: error.raw.data))
+        assert kept == [b"\x02", {"a": 1}]
