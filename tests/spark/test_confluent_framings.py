@@ -10,11 +10,13 @@ import pytest
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
 
 from confluent_stand_in import ConfluentStandIn
+from external_schemas import GUID, ID_1, ONE
+from external_topic import external_topic
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from streamnative_serdes import Codec, KafkaAvroSerializer
-from streamnative_serdes.errors import ConfigError, SchemaNotFoundError
+from streamnative_serdes.errors import ConfigError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.spark import decode_df, from_avro
 
 ORDER = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
@@ -128,3 +130,17 @@ def test_a_topic_that_is_not_migrated_says_so(spark: SparkSession, conf: dict[st
         decode_df(df, conf, topic="orders")
     (row,) = decode_df(df, conf, topic="orders", schema=ORDER, options={"errorColumn": "error"}).collect()
     assert "begins like those of Confluent's serializer (0x00, schema id 1)" in row.error.error
+
+
+def test_a_topic_of_type_external_is_read_as_the_schema_that_is_given(spark: SparkSession) -> None:
+    with external_topic() as (external, _):
+        conf = {key: value for key, value in external.items() if key != "retries.total.ms"}
+        rows: list[tuple[bytes | None, Any]] = [(b"\x02", [(HEADER, ID_1)]), (b"\x06", [(HEADER, GUID)]), (b"\x02", [])]
+        df = spark.createDataFrame(rows, MESSAGES).coalesce(1)
+        found = decode_df(df, conf, topic="t", schema=ONE, options={"errorColumn": "error"}).collect()
+        assert [row.a for row in found] == [1, 3, None]
+        assert "EXTERNAL" in found[2].error.error
+        column = from_avro("value", conf, topic="t", schema=ONE, headers="headers").alias("order")
+        assert [row.order.a for row in df.limit(2).select(column).collect()] == [1, 3]
+        with pytest.raises(SchemaError, match="EXTERNAL"):
+            decode_df(df, conf, topic="t")
