@@ -301,7 +301,9 @@ cdef class Batch:
         errors = []
         if not self.reads_one_of(row, again, 0, start, size, errors):
             again = self.failed(version, errors, (<char*>start)[:size])
-            self.refuse(row, errors[-1] if isinstance(again, tuple) else again)
+            if isinstance(again, tuple):    # the topic's schemas have changed once more
+                again = errors[len(errors) - 1] if errors else DecodeError("the schemas changed while it was read")
+            self.refuse(row, again)
         return 0
 
     cdef bint reads_one_of(self, int64_t row, tuple ways, int number, const uint8_t* start, int64_t size,

@@ -104,6 +104,15 @@ def test_damaged_messages_among_versions_are_errors_of_their_rows(conf: dict[str
         assert (caught.value.row, caught.value.path) == (place, "name")
 
 
+@pytest.mark.parametrize("ways", [1, 0])
+def test_a_row_whose_schemas_change_again_and_again_is_an_error(ways: int) -> None:
+    columns = Columns(parse(schema(0)), {}, "arrow", large_types=False)
+    routes = ((columns.plan(parse(schema(0))) if ways else None, 10, False),)
+    batch, counts = columns.decode([damaged(0)], lambda _: routes, lambda *_: routes, error_column=WHY)
+    assert (batch.column("name").to_pylist(), counts) == ([None], {(0, -1): 1})
+    assert ("field name, byte 11" if ways else "the schemas changed") in batch.column(WHY).to_pylist()[0]
+
+
 def test_a_version_that_differs_in_the_last_byte_or_the_first_one_ends_a_block() -> None:
     columns = Columns(parse(schema(1)), {}, "arrow", large_types=False)
     asked = []
