@@ -5,6 +5,7 @@ from typing_extensions import Buffer
 
 from ._schema import Field
 from .arrow import Dialect, Routes
+from .arrow.columns import RowCounts
 from .errors import DecodeError, SerdesError
 
 @final
@@ -57,11 +58,11 @@ def decode_batch(
     signs: Any = None,
     keys: Buffer | None = None,
     message_keys: tuple[object, object] | None = None,
-) -> tuple[object, dict[tuple[int, int], int]]:
+) -> tuple[object, RowCounts, int]:
     """Decode the messages in ``arrays`` into a struct of the layout's columns, a row for each message.
 
-    Returns (array capsule, {(version, index of the plan that read it, -1 for none): rows}). Its schema is that of the
-    layout, with the error column if there is one.
+    Returns (array capsule, {(version, index of the plan that read it, or the class of the error): rows}, bytes of all
+    messages). Its schema is that of the layout, with the error column if there is one.
 
     ``options`` are validated codec options, by dotted key. Without ``framed``, messages have no header and count as
     version -1. ``schema`` is the capsule of the arrays' schema, of bytes; ``arrays`` yields the capsules of the arrays.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copyreg
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Final, Literal, NamedTuple, Self, overload
 
 from . import _call_path
 from . import _config as config
@@ -19,6 +19,8 @@ from .errors import ConfigError
 from .key_value import KeyValueSchema, TypedSchema
 from .models import Registered
 from .serialization import SerializationContext, Serializer
+
+_EVENTS: Final = ("misses", "errors", "fallbacks", "ambiguous")  # the counters that topics have of their own
 
 
 class _Second(NamedTuple):
@@ -120,6 +122,44 @@ class Lifecycle:
         """The number of HTTP requests of this process to the registries of this SerDes, by any object."""
         return sum(client.calls.total() for client in _clients(_call_path.policy_or_none(self)))
 
+    @overload
+    def stats(self, by: None = None) -> dict[str, int]: ...
+    @overload
+    def stats(self, by: Literal["topic", "error.type"]) -> dict[str, dict[str, int]]: ...
+    def stats(self, by: str | None = None) -> dict[str, int] | dict[str, dict[str, int]]:
+        """Counts since it was made: ``messages``, ``bytes``, ``hits``, ``misses``, ``errors``, ``registry_calls``.
+
+        A deserializer has also ``headerless`` and ``fallbacks``; and if ``framings`` has those of other registries,
+        ``confluent`` and ``confluent_header``, messages of these framings, ``other_framings``, and ``ambiguous``,
+        messages that could be read without a header too (docs/messages.md). Messages of types without a header count as
+        headerless.
+
+        Each message is a hit, or a miss if its schema was not at hand, and counts as one error at most. A batch that
+        fails as a whole counts as one error, and its messages are not counted. ``bytes`` is the size of the messages
+        that were written, or passed in to be read. Registry calls are those of the whole process.
+
+        Args:
+            by: ``"topic"`` returns ``misses``, ``errors``, ``fallbacks`` and ``ambiguous`` for each topic that has any;
+                ``"error.type"`` returns for each class of errors how many each topic has. After 10,000 of them, further
+                topics share the name ``""``.
+
+        Raises:
+            ConfigError: ``by`` is something else.
+        """
+        counts = _call_path.counts_of(self)
+        if by is None:
+            return {**counts, "registry_calls": self.registry_calls()}
+        if by not in ("topic", "error.type"):
+            raise ConfigError(f'by: expected "topic" or "error.type", got {by!r}')
+        found: dict[str, dict[str, int]] = {}
+        for (counter, topic, kind), messages in _call_path.events_of(self).items():
+            if by == "topic":
+                of_topic = found.setdefault(topic, {name: 0 for name in _EVENTS if name in counts})
+                of_topic[counter] += messages
+            elif kind:
+                found.setdefault(kind, {})[topic] = messages
+        return found
+
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[type[Self]], tuple[_State, dict[str, Any]]]:
         policy = _call_path.policy_or_none(self)
         state = _State(self._given)
@@ -176,10 +216,6 @@ class WritingFace(_call_path.Serializer, Lifecycle, Serializer):
         policy = policy_of(self)
         policy.bind(self, topic, None, None)
         policy.topics.add(topic)
-
-    def stats(self) -> dict[str, int]:
-        """Counts: ``messages``, ``hits``, ``misses``, ``errors``, ``registry_calls``; see the deserializer's."""
-        return {**super().stats(), "registry_calls": self.registry_calls()}
 
 
 def _loaded(schema: Any) -> Any:

@@ -108,6 +108,12 @@ def policy_or_none(serdes: object) -> Any:
 def set_fields(key: str, value: str) -> None:
     """Say which objects the fields of contexts are, as a rule; others are compared as text."""
 
+def counts_of(serdes: object) -> dict[str, int]:
+    """What was counted since the SerDes was made, by counter."""
+
+def events_of(serdes: object) -> dict[tuple[str, str, str], int]:
+    """What was counted of it beside hits: by counter, topic, and the name of the error's class, or ""."""
+
 def twin_of(serdes: object) -> _Serdes | None:
     """The SerDes for keys that a context has asked for, or None."""
 
@@ -123,13 +129,11 @@ class Serializer(_Serdes):
     def serialize(self, topic: str, obj: Any, headers: Any = None) -> bytes | None:
         """``obj`` as a framed message for ``topic``; None for None. ``headers`` only reach ``to_dict``."""
 
-    def stats(self) -> dict[str, int]: ...
-
 def serialize_bound(serializer: Serializer, obj: Any, context: Any) -> Any:
     """As a call, where that takes no answer of the policy; else MISS, and nothing is counted."""
 
-def count_written(serializer: Serializer, messages: int, errors: int) -> None:
-    """Count a batch."""
+def count_written(serializer: Serializer, messages: int, size: int) -> None:
+    """Count a batch of ``size`` bytes."""
 
 @disjoint_base
 class Deserializer(_Serdes):
@@ -146,22 +150,29 @@ class Deserializer(_Serdes):
         them: ``framings`` may allow a schema id in them, and ``from_dict`` gets them.
         """
 
-    def stats(self) -> dict[str, int]: ...
-
 def at_hand(deserializer: Deserializer, topic: str, key: int) -> tuple[Bound | None, object]:
     """The Bound under ``key``, or None, and the cache to :func:`keep` it in."""
 
 def keep(deserializer: Deserializer, cache: object, bound: Bound) -> Bound:
     """Bind ``bound`` for further messages, for a policy that recovers; nothing is counted."""
 
-def count_fallback(deserializer: Deserializer) -> None: ...
+def count_error(serdes: object, topic: object, error: BaseException) -> None:
+    """Count a message or a batch that the call path has not seen."""
+
+def count_fallback(deserializer: Deserializer, topic: str) -> None: ...
 def count_instead(deserializer: Deserializer, before: int, after: int) -> None:
     """Count a message that was read under the key ``after``, not ``before`` as it was counted."""
 
 def count_batch(
-    deserializer: Deserializer, messages: dict[int, int], fallbacks: int, ambiguous: int, errors: int
+    deserializer: Deserializer,
+    topic: str,
+    size: int,
+    messages: dict[int, int],
+    fallbacks: int,
+    ambiguous: int,
+    errors: dict[str, int],
 ) -> None:
-    """Count a batch: ``messages`` by the key that they were read under, or else looked up under."""
+    """Count a batch of ``size`` bytes: messages by the key that they were read or looked up under; errors by class."""
 
 def deserialize_bound(deserializer: Deserializer, data: Any, context: Any) -> Any:
     """As a call, where that takes no answer of the policy; else MISS, and nothing is counted."""

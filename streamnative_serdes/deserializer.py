@@ -184,16 +184,3 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
         policy: ReadPolicy = policy_of(self)
         policy.binding.warm_up(policy.binding.enter(self, topic, DecodeError))
         policy.topics.add(topic)
-
-    def stats(self) -> dict[str, int]:
-        """Counts: ``messages``, ``hits``, ``misses``, ``errors``, ``headerless``, ``fallbacks``, ``registry_calls``.
-
-        If ``framings`` has some of other registries, also ``confluent`` and ``confluent_header``, messages of these
-        framings, ``other_framings``, and ``ambiguous``, messages that could be read without a header too
-        (docs/messages.md).
-
-        Each message is a hit, or a miss if its schema was not at hand, and counts as one error at most. A batch that
-        fails as a whole counts as one error, and its messages are not counted. Registry calls are those of the whole
-        process.
-        """
-        return {**super().stats(), "registry_calls": self.registry_calls()}

@@ -206,12 +206,13 @@ cdef inline bint reads_latest(Bound bound, object topic) noexcept:
 
 
 cdef struct Counts:
-    int64_t messages, misses, errors
+    int64_t messages, bytes, misses, errors
     int64_t headerless, prefixed, by_header, foreign, fallbacks, ambiguous      # reading: see Deserializer
 
 
 cdef int add_counts(Counts* total, const Counts* more) noexcept:
     total.messages += sns_counted(&more.messages)
+    total.bytes += sns_counted(&more.bytes)
     total.misses += sns_counted(&more.misses)
     total.errors += sns_counted(&more.errors)
     total.headerless += sns_counted(&more.headerless)
@@ -222,6 +223,9 @@ cdef int add_counts(Counts* total, const Counts* more) noexcept:
     total.ambiguous += sns_counted(&more.ambiguous)
     return 0
 
+
+cdef enum:
+    MOST_EVENTS = 10_000                # counted apart; those of further topics are counted under the topic ""
 
 cdef uint64_t next_number = 1           # of a SerDes
 
@@ -239,6 +243,7 @@ cdef class _Serdes:
     cdef object policy, convert         # convert: to_dict or from_dict
     cdef bint keys                      # are all that it reads or writes
     cdef Counts counted
+    cdef dict events                    # what was no hit: (counter, topic, class of the error or "") -> messages
     cdef _Serdes twin                   # for keys, where the context says that it is one; threads: twin_at_hand
     cdef uint64_t number                # no other SerDes ever has it
     cdef uint64_t generation            # counts how often the configuration was replaced
@@ -248,7 +253,7 @@ cdef class _Serdes:
     cdef object __weakref__             # the binding's users are weak
 
     def __cinit__(self, *args, **kwargs):
-        self.number, self.generation = sns_next(&next_number), 1
+        self.number, self.generation, self.events = sns_next(&next_number), 1, {}
         if FREE_THREADED:
             self.replicas = []
 
@@ -313,9 +318,10 @@ cdef class _Serdes:
             sns_next(&self.generation)
         del held
         if before.twin is not None and before.twin is not now.twin:
-            of_keys = before.twin.total()
+            of_keys, events = before.twin.total(), before.twin.all_events()
             with cython.critical_section(self):
                 add_counts(&self.counted, &of_keys)
+                add_events(self.events, events)
         return True
 
     cdef object face(self):
@@ -355,11 +361,11 @@ cdef class _Serdes:
     cdef Bound ask(self, str topic, object key, object context):
         """Ask the policy for a Bound: a miss."""
         cdef Bound bound
-        sns_count(&self.counted.misses, 1)
+        self.count_miss(topic)
         try:
             bound = self.policy.bind(self.face(), topic, key, context)
-        except Exception:
-            sns_count(&self.counted.errors, 1)
+        except Exception as error:
+            self.count_error(topic, error)
             raise
         if bound is not None and bound.topic == topic:
             if FREE_THREADED:
@@ -393,11 +399,44 @@ cdef class _Serdes:
             try:
                 if not self.policy.has_keys(topic):
                     return None
-            except Exception:
-                sns_count(&self.counted.misses, 1)
-                sns_count(&self.counted.errors, 1)
+            except Exception as error:
+                self.count_miss(topic)
+                self.count_error(topic, error)
                 raise
         return Bound(topic, None, 0, b"", None)
+
+    # Counts of what is no hit, by topic too. A thread changes the dict of its replica alone (with a GIL: in one step).
+
+    cdef int count_event(self, str counter, object topic, str kind, int64_t messages) except -1:
+        cdef tuple event = (counter, str.__str__(topic) if isinstance(topic, str) else "", kind)
+        if event not in self.events and len(self.events) >= MOST_EVENTS:
+            event = (counter, "", kind)
+        self.events[event] = self.events.get(event, 0) + messages
+        return 0
+
+    cdef int count_miss(self, object topic) except -1:
+        sns_count(&self.counted.misses, 1)
+        return self.count_event("misses", topic, "", 1)
+
+    cdef int count_error(self, object topic, object error) except -1:
+        return self.count_errors(topic, type(error).__qualname__, 1)
+
+    cdef int count_errors(self, object topic, str kind, int64_t messages) except -1:
+        sns_count(&self.counted.errors, messages)
+        return self.count_event("errors", topic, kind, messages)
+
+    cdef dict all_events(self):
+        """The events of all threads, keys included."""
+        cdef _Serdes one, twin
+        cdef dict found
+        cdef list others
+        with cython.critical_section(self):
+            twin, found, others = self.twin, self.events.copy(), list(self.replicas or ())
+        for one in others:
+            add_events(found, one.events.copy())
+        if twin is not None:
+            add_events(found, twin.all_events())
+        return found
 
     cdef Counts total(self) except *:
         """What all threads have counted, keys included."""
@@ -414,15 +453,25 @@ cdef class _Serdes:
             add_counts(&total, &of_keys)
         return total
 
+    cdef dict counts(self):
+        cdef Counts total = self.total()
+        return named(&total)
+
     cdef int require_configured(self) except -1:
         if self.cache is None:
             raise ConfigError("schema.registry.url is missing", hint="configure the SerDes before its first use")
         return 0
 
 
+cdef int add_events(dict total, dict more) except -1:
+    for event, messages in more.items():
+        total[event] = total.get(event, 0) + messages
+    return 0
+
+
 cdef dict named(const Counts* counts):
-    return {"messages": counts.messages, "hits": max(counts.messages - counts.misses, 0), "misses": counts.misses,
-            "errors": counts.errors}
+    return {"messages": counts.messages, "bytes": counts.bytes, "hits": max(counts.messages - counts.misses, 0),
+            "misses": counts.misses, "errors": counts.errors}
 
 
 include "serdes/replicas.pyx"
@@ -448,6 +497,16 @@ def policy_of(_Serdes serdes not None):
 def policy_or_none(_Serdes serdes not None):
     """The policy, or None before :func:`set_up`."""
     return mine_of(serdes).policy
+
+
+def counts_of(_Serdes serdes not None):
+    """What was counted since the SerDes was made, by counter."""
+    return serdes.counts()
+
+
+def events_of(_Serdes serdes not None):
+    """What was counted of it beside hits: by counter, topic, and the name of the error's class, or ""."""
+    return serdes.all_events()
 
 
 def twin_of(_Serdes serdes not None):

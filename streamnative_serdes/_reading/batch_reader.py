@@ -20,6 +20,7 @@ from .reader_schema import ReadAgainError, Target
 if TYPE_CHECKING:
     from streamnative_serdes._topics.schema_version import SchemaVersion
     from streamnative_serdes.arrow import Dialect, Routes
+    from streamnative_serdes.arrow.columns import RowCounts
 
 NO_WAY: Final = ((None, 0, True),)  # no reader fits: failed() says why
 _AMBIGUOUS = -2  # in counts, in place of the number of a route
@@ -264,36 +265,39 @@ class BatchReader:
         """Whether messages without a header were read by the topic's latest schema."""
         return _call_path.LATEST in self._ways
 
-    def has_read(self, known: SchemaVersion, counts: dict[tuple[int, int], int]) -> bool:
+    def has_read(self, known: SchemaVersion, counts: RowCounts) -> bool:
         """Whether a message was read by ``known``, and not by a sign."""
-        read = [self._ways[key][way] for key, way in counts if way >= 0]
+        read = [self._ways[key][way] for key, way in counts if isinstance(way, int) and way >= 0]
         return any(way.known is known and not is_sign(way.attempt.key) for way in read)
 
-    def counted(self, counts: dict[tuple[int, int], int]) -> tuple[dict[int, int], int, int, int]:
-        """The counts (messages by key, fallbacks, ambiguous messages, messages that could not be read).
+    def counted(self, counts: RowCounts) -> tuple[dict[int, int], int, int, dict[str, int]]:
+        """The counts (messages by key, fallbacks, ambiguous messages, messages that were not read by error's class).
 
         Versions that fell back, and ambiguous messages, are logged.
 
         Args:
-            counts: rows by (key, route); route -1: no route has read the row, -2: two routes could.
+            counts: rows by (key, route); in place of the route, -2: two routes could read them, or the error's class.
         """
         if len(counts) == 1:
             (((key, way), rows),) = counts.items()
             if key >= 0 and way == 0:  # as most batches are: all messages were read by the version in their headers
-                return {key: rows}, 0, 0, 0
+                return {key: rows}, 0, 0, {}
         messages: dict[int, int] = {}
-        fallbacks = ambiguous = errors = 0
+        errors: dict[str, int] = {}
+        fallbacks = ambiguous = 0
         for (key, way), rows in counts.items():
             if way == _AMBIGUOUS:
                 ambiguous += rows
                 self._policy.ambiguous(self._topic, key)
                 continue
-            by = _call_path.LATEST if is_sign(key) and way > 0 else key
+            number = way if isinstance(way, int) else 0
+            by = _call_path.LATEST if is_sign(key) and number > 0 else key
             messages[by] = messages.get(by, 0) + rows
-            errors += rows if way < 0 else 0
-            if way > 0 and key >= 0:
+            if isinstance(way, str):
+                errors[way] = errors.get(way, 0) + rows
+            elif number > 0 and key >= 0:
                 fallbacks += rows
-                by_latest = self._ways[key][way]
+                by_latest = self._ways[key][number]
                 assert by_latest.known is not None
                 self._policy.warn(self._topic, key, UNKNOWN, by_latest.known.version, by_latest.attempt)
         return messages, fallbacks, ambiguous, errors

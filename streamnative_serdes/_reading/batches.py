@@ -28,16 +28,18 @@ if TYPE_CHECKING:
     from streamnative_serdes._topics.schema_version import SchemaVersion
     from streamnative_serdes._topics.topic_state import TopicState
     from streamnative_serdes.arrow import Dialect
+    from streamnative_serdes.arrow.columns import RowCounts
 
 _T = TypeVar("_T")
 
 
 class _Read(NamedTuple):
-    """A decoded batch, its reader, and row counts by (key, route); route -1: no route read the row, -2: two could."""
+    """A decoded batch, its reader, the counts of its rows, and the bytes of its messages."""
 
     batch: pa.RecordBatch
     reader: BatchReader | PairReader | OneTypeReader
-    counts: dict[tuple[int, int], int]
+    counts: RowCounts
+    size: int
 
 
 def read_batch(
@@ -71,10 +73,10 @@ def read_batch(
     except BatchTooLargeError as error:
         raise error.at(topic=topic) from None
     except SerdesError as error:
-        _call_path.count_batch(serdes, {}, 0, 0, 1)
+        _call_path.count_error(serdes, topic, error)
         _add_message(error, topic, data)
         raise
-    _call_path.count_batch(serdes, *read.reader.counted(read.counts))
+    _call_path.count_batch(serdes, topic, read.size, *read.reader.counted(read.counts))
     return read.batch
 
 
@@ -98,12 +100,14 @@ def _read_as_before(
         return None
     reader: BatchReader = entry[2]
     looked_up, signs = reader.looked_up, policy.signs if policy.signs.in_use else None
-    batch, counts = reader.columns.decode(data, reader.find, reader.failed, error_column=error_column, signs=signs)
+    batch, counts, size = reader.columns.decode(
+        data, reader.find, reader.failed, error_column=error_column, signs=signs
+    )
     if reader.looked_up == looked_up:
         policy.readers.put_back(key, entry)
     else:
         _keep(policy, key, state, reader)
-    _call_path.count_batch(serdes, *reader.counted(counts))
+    _call_path.count_batch(serdes, topic, size, *reader.counted(counts))
     return batch
 
 
@@ -225,7 +229,7 @@ def _decoded(given: BatchMessages, columns: AnyColumns, reader: BatchReader | Pa
     signs, framed = given.wanted.policy.signs, not isinstance(reader, OneTypeReader)
     of_client = given.message_keys is None and isinstance(reader, PairReader)
     keys = given.client_keys if of_client else given.message_keys
-    batch, counts = columns.decode(
+    batch, counts, size = columns.decode(
         given.data,
         reader.find,
         reader.failed,
@@ -235,7 +239,7 @@ def _decoded(given: BatchMessages, columns: AnyColumns, reader: BatchReader | Pa
         keys=given.keys,
         message_keys=keys,
     )
-    return _Read(batch, reader, counts)
+    return _Read(batch, reader, counts, size)
 
 
 def _read_as_seen(given: BatchMessages, seen: Seen) -> tuple[_Read, Target]:

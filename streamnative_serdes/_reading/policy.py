@@ -352,7 +352,7 @@ class ReadPolicy:
             if key < 0:
                 _call_path.count_instead(serdes, key, attempt.key)
             else:
-                _call_path.count_fallback(serdes)
+                _call_path.count_fallback(serdes, topic)
                 self.warn(topic, key, UNKNOWN if first.error is None else UNREADABLE, reader.version, attempt)
             return datum
         if key < 0:

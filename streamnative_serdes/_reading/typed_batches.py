@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from streamnative_serdes._topics.schema_version import SchemaVersion
     from streamnative_serdes.arrow import Routes
+    from streamnative_serdes.arrow.columns import RowCounts
     from streamnative_serdes.arrow.typed_columns import TypedColumns
 
 
@@ -96,12 +97,12 @@ class OneTypeReader:
     def failed(self, _key: int, errors: Sequence[DecodeError], _message: bytes) -> DecodeError:
         return copy(errors[0]).at(topic=self._topic, version=self._version)
 
-    def has_read(self, _known: SchemaVersion, counts: dict[tuple[int, int], int]) -> bool:
-        return any(way >= 0 for _, way in counts)
+    def has_read(self, _known: SchemaVersion, counts: RowCounts) -> bool:
+        return any(isinstance(way, int) for _, way in counts)
 
-    def counted(self, counts: dict[tuple[int, int], int]) -> tuple[dict[int, int], int, int, int]:
+    def counted(self, counts: RowCounts) -> tuple[dict[int, int], int, int, dict[str, int]]:
         """As :meth:`BatchReader.counted`."""
-        errors = sum(rows for (_, way), rows in counts.items() if way < 0)
+        errors = {way: rows for (_, way), rows in counts.items() if isinstance(way, str)}
         return {_call_path.LATEST: sum(counts.values())}, 0, 0, errors
 
 

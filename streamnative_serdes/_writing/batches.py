@@ -32,16 +32,18 @@ def write_batch(
     """As :meth:`KafkaAvroSerializer.serialize_batch`."""
     try:
         writer, prefix, version = _bound(serdes, policy, topic)
-    except SerdesError:
-        _call_path.count_written(serdes, 0, 1)
+    except SerdesError as error:
+        _call_path.count_error(serdes, topic, error)
         raise
     policy.topics.add(topic)
     try:
         messages = writer.encode(batch, prefix, large_types=large_types)
     except (EncodeError, BatchTooLargeError) as error:
-        _call_path.count_written(serdes, 0, isinstance(error, EncodeError))
+        if isinstance(error, EncodeError):
+            _call_path.count_error(serdes, topic, error)
         raise error.at(topic=topic, version=version) from None
-    _call_path.count_written(serdes, len(messages), 0)
+    columns = getattr(messages, "columns", (messages,))  # of KEY_VALUE topics, a batch of two
+    _call_path.count_written(serdes, len(messages), sum([column.total_values_length for column in columns]))
     return messages
 
 

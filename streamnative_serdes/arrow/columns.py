@@ -27,6 +27,8 @@ Dialect: TypeAlias = Literal["arrow", "spark", "spark-4.0"]
 # How to read messages of one version: (plan, offset of the datum in the message, whether trailing bytes are an error
 # even with ``ignore.trailing.bytes``), tried in order. A first plan of None keeps the version out of the compiled loop.
 Routes: TypeAlias = tuple[tuple[Plan | None, int, bool], ...]
+# Rows by key and the number of their route; in its place, -2: two could read them, or the name of the error's class.
+RowCounts: TypeAlias = dict[tuple[int, int | str], int]
 _MAX_READ = 1_000  # plans (one per writer's schema) cached by Columns
 _MAX_WRITTEN = 16  # plans (one per Arrow schema) cached by a writer
 _WITH_SCHEMA = (pa.RecordBatch, pa.Table, pa.RecordBatchReader)
@@ -143,7 +145,7 @@ class BatchColumns(ABC):
         signs: Any = None,
         keys: Any = None,
         message_keys: Any = None,
-    ) -> tuple[pa.RecordBatch, dict[tuple[int, int], int]]:
+    ) -> tuple[pa.RecordBatch, RowCounts, int]:
         """As ``_arrow.decode_batch``. ``message_keys`` are messages' keys, in any form that messages have."""
 
 
@@ -208,12 +210,12 @@ class Columns(BatchColumns):
         signs: Any = None,
         keys: Any = None,
         message_keys: Any = None,  # noqa: ARG002 - of KEY_VALUE topics
-    ) -> tuple[pa.RecordBatch, dict[tuple[int, int], int]]:
+    ) -> tuple[pa.RecordBatch, RowCounts, int]:
         kind, arrays = pieces_of_messages(data)
-        array, counts = decode_batch(
+        array, counts, size = decode_batch(
             self._layout, self._options, framed, kind, arrays, find, failed, error_column, signs, keys
         )
-        return batch_of(array, with_errors(self.arrow_schema, error_column)), counts
+        return batch_of(array, with_errors(self.arrow_schema, error_column)), counts, size
 
 
 def default_of(options: Mapping[str, Any], field: Field) -> tuple[bytes | None, int, str | None]:
@@ -327,7 +329,7 @@ class ColumnCodec:
             BatchTooLargeError: the rows do not fit in one batch; :func:`in_parts` splits them.
             TypeError: ``data`` is of another type.
         """
-        batch, _ = self._columns.decode(
+        batch, *_ = self._columns.decode(
             data, lambda _version: self._routes, first_error, error_column=error_column, framed=False
         )
         return batch

@@ -20,7 +20,18 @@ from streamnative_serdes._schema import Field, Record, resolve
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError, SerdesError
 
-from .columns import BatchColumns, Columns, Dialect, Routes, batch_of, default_of, encoded, first_error, with_errors
+from .columns import (
+    BatchColumns,
+    Columns,
+    Dialect,
+    Routes,
+    RowCounts,
+    batch_of,
+    default_of,
+    encoded,
+    first_error,
+    with_errors,
+)
 from .pieces import array_of_keys, messages_of, pieces_of_columns, pieces_of_messages
 
 _MAX_PLANS: Final = 1_000  # one per writer's schema
@@ -135,20 +146,20 @@ class TypedColumns(BatchColumns):
         signs: Any = None,
         keys: Any = None,
         message_keys: Any = None,
-    ) -> tuple[pa.RecordBatch, dict[tuple[int, int], int]]:
+    ) -> tuple[pa.RecordBatch, RowCounts, int]:
         """As ``_arrow.decode_batch``."""
         paired = None if message_keys is None else array_of_keys(message_keys)
         pieces = messages_of(data) if self._inner else pieces_of_messages(data)
 
-        def compiled(name: str | None) -> tuple[pa.RecordBatch, dict[tuple[int, int], int]]:
-            array, counts = decode_batch(
+        def compiled(name: str | None) -> tuple[pa.RecordBatch, RowCounts, int]:
+            array, counts, size = decode_batch(
                 self._layout, self._options, framed, *pieces, find, failed, name, signs, keys, paired
             )
-            return batch_of(array, with_errors(self._compiled_schema, name)), counts
+            return batch_of(array, with_errors(self._compiled_schema, name)), counts, size
 
         if not self._inner:
             return compiled(error_column)
-        batch, counts = compiled(_ERRORS)
+        batch, counts, size = compiled(_ERRORS)
         shaped, failures = self._shaped(batch)
         texts, fields = batch.column(_ERRORS), list(self.arrow_schema)
         if error_column is None:
@@ -157,7 +168,8 @@ class TypedColumns(BatchColumns):
         if error_column is not None:
             columns.append(_texts(texts, failures))
             fields.append(pa.field(error_column, pa.string()))
-        return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields)), _with_failures(counts, len(failures))
+        whole = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+        return whole, _with_failures(counts, len(failures)), size
 
     def _shaped(self, batch: pa.RecordBatch) -> tuple[list[pa.Array], _Failures]:
         """The columns, and errors by row: the bytes of each half with a ``form`` are replaced by the half's data."""
@@ -192,7 +204,7 @@ class TypedColumns(BatchColumns):
             data.append(datum)
         columns = self._inner[name]
         routes = ((columns.plan(part.schema), 0, False),)
-        batch, _ = columns.decode(data, lambda _: routes, first_error, framed=False)
+        batch, *_ = columns.decode(data, lambda _: routes, first_error, framed=False)
         nulls = pa.array([datum is None for datum in data], pa.bool_())
         return _Formed(batch.columns, batch.schema, nulls)
 
@@ -254,14 +266,14 @@ def _texts(texts: pa.Array, failures: _Failures) -> pa.Array:
     return pa.array([str(failures[row]) if row in failures else text for row, text in enumerate(texts.to_pylist())])
 
 
-def _with_failures(counts: dict[tuple[int, int], int], failures: int) -> dict[tuple[int, int], int]:
+def _with_failures(counts: RowCounts, failures: int) -> RowCounts:
     """The counts, with ``failures`` rows moved to errors, though a plan has read them."""
-    found = dict(counts)
-    for key, way in sorted(counts, key=lambda each: each[1]):
-        moved = min(failures, counts[key, way]) if way >= 0 else 0
+    found, kind = dict(counts), DecodeError.__qualname__
+    for way, key in sorted((way, key) for key, way in counts if isinstance(way, int) and way >= 0):
+        moved = min(failures, counts[key, way])
         if moved:
             found[key, way] -= moved
-            found[key, -1] = found.get((key, -1), 0) + moved
+            found[key, kind] = found.get((key, kind), 0) + moved
             failures -= moved
     return {key: rows for key, rows in found.items() if rows}
 

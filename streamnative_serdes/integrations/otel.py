@@ -28,17 +28,20 @@ from streamnative_serdes.errors import ConfigError
 __all__ = ["context_of", "instrument", "observe", "process", "uninstrument"]
 
 _SCOPE: Final = "streamnative_serdes"
-# Counters of stats(), and what each is called here; registry_calls are those of instrumentation-requests.
+# Counters of stats(): name, unit and description of each here; registry_calls are those of instrumentation-requests.
 _COUNTERS: Final = {
-    "messages": ("messages", "Messages that were serialized or deserialized."),
-    "errors": ("failures", "Messages that could not be serialized or deserialized."),
-    "misses": ("cache.misses", "Messages whose schema was not at hand."),
-    "headerless": ("headerless", "Messages without a schema version."),
-    "fallbacks": ("fallbacks", "Messages of an unknown schema version, read by the topic's latest schema."),
-    "confluent": ("confluent", "Messages with Confluent's prefix."),
-    "confluent_header": ("confluent.header", "Messages with a schema id of Confluent's in a header."),
-    "ambiguous": ("ambiguous", "Messages that could be read with another framing too."),
+    "messages": ("messages", "{message}", "Messages that were serialized or deserialized."),
+    "bytes": ("io", "By", "Size of the messages that were written, or passed in to be read."),
+    "errors": ("failures", "{message}", "Messages that could not be serialized or deserialized."),
+    "misses": ("cache.misses", "{message}", "Messages whose schema was not at hand."),
+    "headerless": ("headerless", "{message}", "Messages without a schema version."),
+    "fallbacks": ("fallbacks", "{message}", "Messages of an unknown version, read by the topic's latest schema."),
+    "confluent": ("confluent.prefix", "{message}", "Messages with Confluent's prefix."),
+    "confluent_header": ("confluent.header", "{message}", "Messages with a schema id of Confluent's in a header."),
+    "ambiguous": ("ambiguous", "{message}", "Messages that could be read with another framing too."),
 }
+_BY_TOPIC: Final = ("misses", "fallbacks", "ambiguous")  # errors have their class, and with by_topic their topic too
+_TOPIC: Final = "messaging.destination.name"
 # What the conventions recommend, in seconds.
 _BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
 _KAFKA: Final = {"messaging.system": "kafka"}
@@ -50,11 +53,11 @@ class _Meters:
     """The instruments of one meter provider, and the SerDes whose counters it is told."""
 
     def __init__(self, provider: metrics.MeterProvider) -> None:
-        self.observed: list[tuple[weakref.ref[Any], dict[str, str]]] = []
+        self.observed: list[tuple[weakref.ref[Any], dict[str, str], bool]] = []
         self._meter = metrics.get_meter(_SCOPE, meter_provider=provider)
-        for counter, (name, description) in _COUNTERS.items():
+        for counter, (name, unit, description) in _COUNTERS.items():
             self._meter.create_observable_counter(
-                f"streamnative.serdes.{name}", [self._reader_of(counter)], unit="{message}", description=description
+                f"streamnative.serdes.{name}", [self._reader_of(counter)], unit=unit, description=description
             )
         self.duration = self._seconds("messaging.client.operation.duration", "Duration of an operation of the client.")
         self.process = self._seconds("messaging.process.duration", "Duration of processing a message.")
@@ -80,13 +83,26 @@ class _Meters:
 
     def _reader_of(self, counter: str) -> Callable[[metrics.CallbackOptions], Iterable[metrics.Observation]]:
         def read(_: metrics.CallbackOptions) -> Iterator[metrics.Observation]:
-            for reference, attributes in [*self.observed]:
+            for reference, attributes, by_topic in [*self.observed]:
                 serdes = reference()
-                count = None if serdes is None else serdes.stats().get(counter)
-                if count is not None:
-                    yield metrics.Observation(count, attributes)
+                for count, more in () if serdes is None else _counted(serdes, counter, by_topic=by_topic):
+                    yield metrics.Observation(count, {**attributes, **more})
 
         return read
+
+
+def _counted(serdes: Any, counter: str, *, by_topic: bool) -> Iterator[tuple[int, dict[str, str]]]:
+    """The values of one counter of a SerDes, each with its further attributes."""
+    if counter == "errors":
+        for kind, topics in serdes.stats(by="error.type").items():
+            for topic, count in topics.items() if by_topic else (("", sum(topics.values())),):
+                yield count, {"error.type": kind, **({_TOPIC: topic} if topic else {})}
+    elif by_topic and counter in _BY_TOPIC:
+        for topic, counts in serdes.stats(by="topic").items():
+            if counter in counts:
+                yield counts[counter], {_TOPIC: topic} if topic else {}
+    elif (total := serdes.stats().get(counter)) is not None:
+        yield total, {}
 
 
 _lock: Final = threading.Lock()
@@ -96,7 +112,13 @@ _meters: Final[weakref.WeakKeyDictionary[metrics.MeterProvider, _Meters]] = weak
 # Metrics of SerDes
 
 
-def observe(serdes: _Client, name: str = "", *, meter_provider: metrics.MeterProvider | None = None) -> _Client:
+def observe(
+    serdes: _Client,
+    name: str = "",
+    *,
+    by_topic: bool = False,
+    meter_provider: metrics.MeterProvider | None = None,
+) -> _Client:
     """Report the counters of a serializer or deserializer (``stats()``) as ``streamnative.serdes.*``; returns it.
 
     They are read when an exporter asks for them, so a message costs nothing. A SerDes that ends is no longer reported.
@@ -104,11 +126,12 @@ def observe(serdes: _Client, name: str = "", *, meter_provider: metrics.MeterPro
     Args:
         serdes: any of this package's.
         name: the attribute ``streamnative.serdes.name``, to tell several of a process apart; by default, its class.
+        by_topic: report failures, misses, fallbacks and ambiguous messages of each topic, too many for some exporters.
         meter_provider: by default the global one, which has to be set before.
     """
     operation = "serialize" if hasattr(serdes, "serialize") else "deserialize"
     own = {"streamnative.serdes.name": name or type(serdes).__name__, "streamnative.serdes.operation": operation}
-    _Meters.of(meter_provider).observed.append((weakref.ref(serdes), own))
+    _Meters.of(meter_provider).observed.append((weakref.ref(serdes), own, by_topic))
     return serdes
 
 
@@ -314,7 +337,7 @@ _HEADERS_TO_WRITE: Final[Setter[Any]] = _Headers()
 
 
 def _operation(name: str, kind: str, topic: str | None) -> dict[str, Any]:
-    named = {} if topic is None else {"messaging.destination.name": topic}
+    named = {} if topic is None else {_TOPIC: topic}
     return {**_KAFKA, "messaging.operation.name": name, "messaging.operation.type": kind, **named}
 
 

@@ -33,8 +33,8 @@ def decode_batch(Layout layout not None, options, bint framed, schema, arrays, f
                  signs=None, keys=None, message_keys=None):
     """Decode the messages in ``arrays`` into a struct of the layout's columns, a row for each message.
 
-    Returns (array capsule, {(version, index of the plan that read it, -1 for none): rows}). Its schema is that of the
-    layout, with the error column if there is one.
+    Returns (array capsule, {(version, index of the plan that read it, or the class of the error): rows}, bytes of all
+    messages). Its schema is that of the layout, with the error column if there is one.
 
     ``options`` are validated codec options, by dotted key. Without ``framed``, messages have no header and count as
     version -1. ``schema`` is the capsule of the arrays' schema, of bytes; ``arrays`` yields the capsules of the arrays.
@@ -69,7 +69,7 @@ def decode_batch(Layout layout not None, options, bint framed, schema, arrays, f
         batch.count(&batch.routes[i])
     batch.count(&batch.bare_route)
     sns_add(&read_in_blocks, batch.in_blocks)
-    return batch.exported(), batch.counts
+    return batch.exported(), batch.counts, batch.size + (batch.key_rows.size if batch.paired else 0)
 
 
 def new_array():
@@ -103,6 +103,7 @@ cdef class Batch:
     cdef int64_t width
     cdef BytesArray rows        # of the current array
     cdef int64_t done           # rows of the arrays before it
+    cdef int64_t size           # bytes of all arrays so far
     cdef Column* columns
     cdef Reader r
     cdef Route[ROUTES] routes
@@ -191,6 +192,7 @@ cdef class Batch:
             (<Values>given).open(&self.rows)
         else:
             self.open_array(<ArrowArray*>PyCapsule_GetPointer(given, "arrow_array"))
+        self.size += self.rows.size
         if self.paired and self.done + self.rows.length > self.key_rows.length:
             raise other_number(self.done + self.rows.length, self.key_rows.length)
         if self.keyed and self.done + self.rows.length > self.key_count:
@@ -275,8 +277,8 @@ cdef class Batch:
             route.ambiguous = 0
         return 0
 
-    cdef int note(self, int64_t version, int number, int64_t rows) except -1:
-        self.counts[version, number] = self.counts.get((version, number), 0) + rows
+    cdef int note(self, int64_t version, object way, int64_t rows) except -1:
+        self.counts[version, way] = self.counts.get((version, way), 0) + rows
         return 0
 
     cdef int rescue(self, int64_t row) except -1:
@@ -347,7 +349,7 @@ cdef class Batch:
         return self.pool - self.r.batch_slots_left - self.r.slots_left <= self.items
 
     cdef int refuse(self, int64_t row, object error) except -1:
-        self.note(self.version, -1, 1)
+        self.note(self.version, type(error).__qualname__, 1)
         if self.error_name is None:
             error.row = self.done + row
             raise error

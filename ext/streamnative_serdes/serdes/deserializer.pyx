@@ -75,10 +75,10 @@ cdef class Deserializer(_Serdes):
             self.require_configured()
             try:
                 found = self.policy.has_pairs(name)
-            except Exception:
+            except Exception as error:
                 sns_count(&self.counted.messages, 1)
-                sns_count(&self.counted.misses, 1)
-                sns_count(&self.counted.errors, 1)
+                self.count_miss(name)
+                self.count_error(name, error)
                 raise
             if len(paired) >= self.cache.capacity:
                 paired.clear()
@@ -156,17 +156,18 @@ cdef class Deserializer(_Serdes):
         offset = prefix_of(other.number)
         if other.codec.wrote(start + offset, size - offset):
             sns_count(&self.counted.ambiguous, 1)
+            self.count_event("ambiguous", bound.topic, "", 1)
             self.policy.ambiguous(bound.topic, sign)
         return 0
 
     cdef object recover(self, object data, Bound bound, object given, object sign, object error):
         try:
             return self.policy.recover(self.face(), bound, data, given, sign, error)
-        except Exception:
-            sns_count(&self.counted.errors, 1)
+        except Exception as refused:
+            self.count_error(bound.topic, refused)
             raise
 
-    def stats(self):
+    cdef dict counts(self):
         cdef Counts counts = self.total()
         found = named(&counts) | {"headerless": counts.headerless, "fallbacks": counts.fallbacks}
         if (<Deserializer>mine_of(self)).signs is not None:
@@ -187,8 +188,15 @@ def keep(Deserializer deserializer not None, TopicCache cache not None, Bound bo
     return mine_of(deserializer).remember(cache, bound)
 
 
-def count_fallback(Deserializer deserializer not None):
-    sns_count(&mine_of(deserializer).counted.fallbacks, 1)
+def count_error(_Serdes serdes not None, topic, error not None):
+    """Count a message or a batch that the call path has not seen."""
+    mine_of(serdes).count_error(topic, error)
+
+
+def count_fallback(Deserializer deserializer not None, topic):
+    cdef _Serdes mine = mine_of(deserializer)
+    sns_count(&mine.counted.fallbacks, 1)
+    mine.count_event("fallbacks", topic, "", 1)
 
 
 def count_instead(Deserializer deserializer not None, int64_t before, int64_t after):
@@ -212,16 +220,22 @@ cdef int count_framing(_Serdes self, int64_t key, int64_t messages) except -1:
     return 0
 
 
-def count_batch(Deserializer deserializer not None, dict messages, int64_t fallbacks, int64_t ambiguous,
-                int64_t errors):
-    """Count a batch: ``messages`` by the key that they were read under, or else looked up under."""
+def count_batch(Deserializer deserializer not None, topic, int64_t size, dict messages, int64_t fallbacks,
+                int64_t ambiguous, dict errors):
+    """Count a batch of ``size`` bytes: messages by the key that they were read or looked up under; errors by class."""
     cdef _Serdes mine = mine_of(deserializer)
+    sns_count(&mine.counted.bytes, size)
     for key, count in messages.items():
         sns_count(&mine.counted.messages, count)
         count_framing(mine, key, count)
-    sns_count(&mine.counted.fallbacks, fallbacks)
-    sns_count(&mine.counted.ambiguous, ambiguous)
-    sns_count(&mine.counted.errors, errors)
+    if fallbacks:
+        sns_count(&mine.counted.fallbacks, fallbacks)
+        mine.count_event("fallbacks", topic, "", fallbacks)
+    if ambiguous:
+        sns_count(&mine.counted.ambiguous, ambiguous)
+        mine.count_event("ambiguous", topic, "", ambiguous)
+    for kind, count in errors.items():
+        mine.count_errors(topic, kind, count)
 
 
 cdef inline object deserialize(Deserializer serdes, object data, object context):
@@ -289,6 +303,7 @@ cdef inline object read_bytes(Deserializer self, object topic, const uint8_t* st
     cdef Py_ssize_t offset = HEADER_SIZE
     cdef Bound bound = self.last
     cdef PyObject* datum
+    sns_count(&self.counted.bytes, size)
     if unlikely(self.keys):             # which have no header, whatever they begin with
         return read_as_key(self, topic, start, size, data, context, headers, version)
     sns_count(&self.counted.messages, 1)
@@ -485,6 +500,7 @@ cdef object read_bound(Deserializer self, object topic, const uint8_t* start, Py
             return MISS
     obj = given(datum)
     sns_count(&self.counted.messages, 1)
+    sns_count(&self.counted.bytes, size)
     count_framing(self, key, 1)
     if other is not None:
         self.compare(bound, start, size, sign, other)

@@ -47,10 +47,6 @@ cdef class Serializer(_Serdes):
         # A method, since recursion would keep the compiler from putting write() into its callers.
         return write(self, topic, obj, None)
 
-    def stats(self):
-        cdef Counts counts = self.total()
-        return named(&counts)
-
 
 cdef inline object serialize(Serializer serdes, object obj, object context):
     cdef PyObject* mine
@@ -91,6 +87,7 @@ cdef inline object write_by(Serializer self, Bound bound, object obj):
     cdef PyObject* message = bound.codec.try_write(obj, bound.header_bytes, bound.header_size)
     if unlikely(message is NULL):
         explain(self, bound)
+    sns_count(&self.counted.bytes, PyBytes_GET_SIZE(<object>message))
     return given(message)
 
 
@@ -122,21 +119,25 @@ cdef object write_pair(Serializer self, Bound bound, object obj):
         message = bound.pair.value.codec.try_write(obj, bound.header_bytes, bound.header_size)
         if message is NULL:
             explain(self, bound)
+        sns_count(&self.counted.bytes, PyBytes_GET_SIZE(<object>message))
         return given(message)
     try:
-        return bound.pair.write(obj, bound.header_bytes, bound.header_size)
+        data = bound.pair.write(obj, bound.header_bytes, bound.header_size)
+        sns_count(&self.counted.bytes, len(data))
+        return data
     except EncodeError as error:
-        sns_count(&self.counted.errors, 1)
+        self.count_error(bound.topic, error)
         raise error.at(topic=bound.topic, version=bound.version)
 
 
 cdef int explain(Serializer self, Bound bound) except -1:
     """Say in the exception that is set which topic and version could not be written."""
-    sns_count(&self.counted.errors, 1)
     try:
         return sns_reraise()
-    except EncodeError as error:
-        error.at(topic=bound.topic, version=None if len(bound.header) == CONFLUENT_SIZE else bound.version)
+    except BaseException as error:
+        self.count_error(bound.topic, error)
+        if isinstance(error, EncodeError):
+            error.at(topic=bound.topic, version=None if len(bound.header) == CONFLUENT_SIZE else bound.version)
         raise
 
 
@@ -157,11 +158,11 @@ def serialize_bound(Serializer serializer not None, obj, context):
     return write_by(mine, bound, obj)
 
 
-def count_written(Serializer serializer not None, int64_t messages, int64_t errors):
-    """Count a batch."""
+def count_written(Serializer serializer not None, int64_t messages, int64_t size):
+    """Count a batch of ``size`` bytes."""
     cdef _Serdes mine = mine_of(serializer)
     sns_count(&mine.counted.messages, messages)
-    sns_count(&mine.counted.errors, errors)
+    sns_count(&mine.counted.bytes, size)
 
 
 cdef object call_serializer(object self, PyObject* const* args, size_t nargsf, PyObject* names):

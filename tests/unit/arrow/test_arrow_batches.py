@@ -268,7 +268,7 @@ def test_more_versions_than_the_lookup_table_holds_are_distinguished() -> None:
         return ((columns.plan(version(number)), 10, False),)
 
     numbers = [i * i * 31 % 1000 for i in range(3000)]
-    batch, counts = columns.decode(pa.array(map(message, numbers)), find, lambda *_: 1 / 0)
+    batch, counts, _ = columns.decode(pa.array(map(message, numbers)), find, lambda *_: 1 / 0)
     assert batch.column("v").to_pylist() == numbers
     assert sorted(asked) == sorted(set(numbers))
     assert counts == {(number, 0): numbers.count(number) for number in asked}

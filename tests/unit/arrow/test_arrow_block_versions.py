@@ -75,17 +75,19 @@ def test_rows_are_counted_by_the_version_that_read_them(order: str) -> None:
     def failed(version: int, errors: list[DecodeError], message: bytes) -> DecodeError:
         return errors[0]
 
-    batch, counts = columns.decode(pa.array([message(version) for version in versions]), find, failed)
+    batch, counts, _ = columns.decode(pa.array([message(version) for version in versions]), find, failed)
     assert batch.to_pylist() == [row_of(version) for version in versions]
     assert counts == {(version, 0): count for version, count in Counter(versions).items() if version is not None}
 
     spoilt = {row for row, version in enumerate(versions) if version is not None and row % 37 == 5}
     data = [damaged(versions[row] or 0) if row in spoilt else message(version) for row, version in enumerate(versions)]
-    batch, counts = columns.decode(pa.array(data), find, failed, error_column=WHY)
+    batch, counts, _ = columns.decode(pa.array(data), find, failed, error_column=WHY)
     assert [row for row, why in enumerate(batch[WHY].to_pylist()) if why] == sorted(spoilt)
     read = Counter(version for row, version in enumerate(versions) if version is not None and row not in spoilt)
     bad = Counter(versions[row] for row in spoilt)
-    expected = {(version, 0): count for version, count in read.items()} | {(one, -1): n for one, n in bad.items()}
+    expected = {(version, 0): count for version, count in read.items()} | {
+        (one, "DecodeError"): n for one, n in bad.items()
+    }
     assert counts == expected
 
 
@@ -108,8 +110,8 @@ def test_damaged_messages_among_versions_are_errors_of_their_rows(conf: dict[str
 def test_a_row_whose_schemas_change_again_and_again_is_an_error(ways: int) -> None:
     columns = Columns(parse(schema(0)), {}, "arrow", large_types=False)
     routes = ((columns.plan(parse(schema(0))) if ways else None, 10, False),)
-    batch, counts = columns.decode([damaged(0)], lambda _: routes, lambda *_: routes, error_column=WHY)
-    assert (batch.column("name").to_pylist(), counts) == ([None], {(0, -1): 1})
+    batch, counts, _ = columns.decode([damaged(0)], lambda _: routes, lambda *_: routes, error_column=WHY)
+    assert (batch.column("name").to_pylist(), counts) == ([None], {(0, "DecodeError"): 1})
     assert ("field name, byte 11" if ways else "the schemas changed") in batch.column(WHY).to_pylist()[0]
 
 
@@ -128,7 +130,7 @@ def test_a_version_that_differs_in_the_last_byte_or_the_first_one_ends_a_block()
     def failed(version: int, errors: list[DecodeError], message: bytes) -> DecodeError:
         raise AssertionError(errors)
 
-    batch, counts = columns.decode(pa.array(data), find, failed)
+    batch, counts, _ = columns.decode(pa.array(data), find, failed)
     assert batch.to_pylist() == [as_version(number % 2, 1) for number in order]
     assert counts == {(number, 0): count for number, count in Counter(order).items()}
     assert asked == numbers
@@ -148,7 +150,7 @@ def test_versions_whose_messages_could_be_read_by_each_other_are_not_mixed() -> 
     def failed(version: int, errors: list[DecodeError], message: bytes) -> DecodeError:
         raise AssertionError(errors)
 
-    batch, counts = columns.decode(pa.array(data), find, failed)
+    batch, counts, _ = columns.decode(pa.array(data), find, failed)
     assert batch.to_pylist() == [{"a": 2, "b": 1} if number % 2 else {"a": 1, "b": 2} for number in order]
     assert counts == {(number, 0): count for number, count in Counter(order).items()}
 

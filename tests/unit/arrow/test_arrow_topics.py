@@ -155,8 +155,9 @@ def test_a_message_of_an_unknown_version_is_read_by_the_latest_from_its_body_or_
         (7, "which the registry does not have", "the bytes after its header", 0),
         (1, "which the registry does not have", "all of it, as a message without a header,", 0),
     ]
-    assert deserializer.stats() | {"hits": 0, "misses": 0, "registry_calls": 0} == {
-        "messages": 6, "hits": 0, "misses": 0, "errors": 1, "headerless": 1, "fallbacks": 5, "registry_calls": 0
+    assert deserializer.stats() | {"bytes": 0, "hits": 0, "misses": 0, "registry_calls": 0} == {
+        "messages": 6, "bytes": 0, "hits": 0, "misses": 0, "errors": 1, "headerless": 1, "fallbacks": 5,
+        "registry_calls": 0,
     }  # fmt: skip
 
     neither = refused(registry, [header(7) + b"\0"])

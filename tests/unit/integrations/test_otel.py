@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,7 +21,7 @@ from opentelemetry.semconv._incubating.metrics import messaging_metrics
 from opentelemetry.semconv.attributes import error_attributes
 from opentelemetry.trace import SpanKind, StatusCode
 
-from streamnative_serdes import KafkaAutoConsumeDeserializer, KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes import KafkaAutoConsumeDeserializer, KafkaAvroDeserializer, KafkaAvroSerializer, header
 from streamnative_serdes.errors import ConfigError, DecodeError
 from streamnative_serdes.integrations import consuming, otel
 from streamnative_serdes.testing import MockBroker
@@ -99,15 +100,64 @@ def test_counters_are_those_of_stats(conf: dict[str, Any], telemetry: Telemetry)
         reader: 4,
         ("KafkaAutoConsumeDeserializer", "deserialize"): 1,
     }
-    assert of("streamnative.serdes.failures")[reader] == deserializer.stats()["errors"] == 1
+    assert of("streamnative.serdes.io")[reader] == deserializer.stats()["bytes"] == 3 * len(message or b"") + 1
+    assert of("streamnative.serdes.failures") == {reader: 1}
     assert of("streamnative.serdes.cache.misses")[reader] == deserializer.stats()["misses"]
     assert ("out", "serialize") not in of("streamnative.serdes.headerless")
-    assert {telemetry.metrics()[f"streamnative.serdes.{name}"].unit for name in ("messages", "failures")} == {
-        "{message}"
-    }
-    telemetry.metrics()
     deserializer.deserialize("t", message)
     assert of("streamnative.serdes.messages")[reader] == 5
+
+
+def test_failures_have_the_class_of_the_error_and_on_request_the_topic(
+    conf: dict[str, Any], telemetry: Telemetry
+) -> None:
+    message = KafkaAvroSerializer(conf, SCHEMA).serialize("t", {"id": 1}) or b""
+    KafkaAvroSerializer(conf, SCHEMA).warm_up("u")
+    total, by_topic = (
+        otel.observe(KafkaAvroDeserializer(conf), name, by_topic=name == "b", meter_provider=telemetry.meters)
+        for name in "ab"
+    )
+    for reader in (total, by_topic):
+        data = [(topic, bad) for topic in "tuv" for bad in (b"\xff", message[:-1])]
+        for topic, bad in data:
+            list(reader.deserialize_many(topic, [bad], "skip"))
+        reader.deserialize("t", header.pack(7) + message[10:])
+
+    def of(name: str, metric: str) -> set[tuple[Any, Any, int]]:
+        points = telemetry.points(f"streamnative.serdes.{metric}")
+        return {
+            (point.get(error_attributes.ERROR_TYPE), point.get(messaging_attributes.MESSAGING_DESTINATION_NAME), count)
+            for point, count in points
+            if point["streamnative.serdes.name"] == name
+        }
+
+    assert of("a", "failures") == {("DecodeError", None, 4), ("SchemaNotFoundError", None, 2)}
+    assert of("b", "failures") == {("DecodeError", "t", 2), ("DecodeError", "u", 2), ("SchemaNotFoundError", "v", 2)}
+    assert of("a", "fallbacks") == {(None, None, total.stats()["fallbacks"])}
+    assert of("b", "fallbacks") == {(None, "t", 1), (None, "u", 0), (None, "v", 0)}
+    assert of("b", "cache.misses") == {
+        (None, topic, counts["misses"]) for topic, counts in by_topic.stats(by="topic").items()
+    }
+    assert of("b", "messages") == {(None, None, 7)}
+
+
+def test_own_names_follow_the_rules_of_the_conventions(conf: dict[str, Any], telemetry: Telemetry) -> None:
+    both = {**conf, "framings": "snip42,confluent,headerless", "confluent.schema.registry.url": "http://127.0.0.1:1"}
+    deserializer = otel.observe(KafkaAvroDeserializer(both), by_topic=True, meter_provider=telemetry.meters)
+    list(deserializer.deserialize_many("t", [b"\xff"], "skip"))
+    ours = {name: metric for name, metric in telemetry.metrics().items() if name.startswith("streamnative.")}
+    assert ours.keys() >= {f"streamnative.serdes.{name}" for name in ("messages", "io", "failures", "cache.misses")}
+    known = {messaging_attributes.MESSAGING_DESTINATION_NAME, error_attributes.ERROR_TYPE}
+    for name, metric in ours.items():
+        # The conventions' page "Naming": namespaces, which are no names themselves; no unit, no total.
+        assert re.fullmatch(r"streamnative\.serdes(\.[a-z]+(_[a-z]+)*)+", name)
+        assert not any(other.startswith(f"{name}.") for other in ours)
+        assert not name.endswith(("total", "count", "bytes"))
+        assert metric.unit == ("By" if name.endswith(".io") else "{message}")  # of UCUM; annotations in braces
+        assert metric.data.is_monotonic, "a counter"
+        for attributes, _ in telemetry.points(name):
+            others = attributes.keys() - known
+            assert others == {"streamnative.serdes.name", "streamnative.serdes.operation"}, name
 
 
 def test_a_serdes_that_ends_is_no_longer_reported(conf: dict[str, Any], telemetry: Telemetry) -> None:

@@ -424,7 +424,7 @@ def test_a_closed_serializer_stays_usable(registry: LocalRegistry) -> None:
     assert serializer.serialize("u", 5) == bytes(7) + b"\5"
     counts = serializer.stats()
     assert counts.pop("registry_calls") > 0
-    assert counts == {"messages": 2, "hits": 0, "misses": 2, "errors": 0}
+    assert counts == {"messages": 2, "bytes": 16, "hits": 0, "misses": 2, "errors": 0}
 
 
 def test_it_is_used_before_and_after_configure(registry: LocalRegistry) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from schemas import record
 
-from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, SerdesError
+from streamnative_serdes import ConfigError, KafkaAvroDeserializer, KafkaAvroSerializer, KeyValueSchema, SerdesError
+from streamnative_serdes._call_path import count_error
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.testing import LocalRegistry
 
@@ -33,8 +34,12 @@ def register(registry: LocalRegistry, schema: Any, topic: str = "t") -> None:
 
 
 def counts(serdes: Any) -> dict[str, int]:
-    """Return the counts other than 0, without the registry calls of the whole process."""
-    return {name: count for name, count in serdes.stats().items() if count and name != "registry_calls"}
+    """Return the counts other than 0, without bytes and registry calls; those by topic have to agree."""
+    total, topics = serdes.stats(), serdes.stats(by="topic").values()
+    for name in {"misses", "errors", "fallbacks", "ambiguous"} & total.keys():
+        assert sum(of_topic[name] for of_topic in topics) == total[name], name
+    assert sum(sum(found.values()) for found in serdes.stats(by="error.type").values()) == total["errors"]
+    return {name: count for name, count in total.items() if count and name not in ("bytes", "registry_calls")}
 
 
 def refused(serdes: KafkaAvroDeserializer, data: bytes, **more: Any) -> None:
@@ -75,6 +80,7 @@ def test_a_message_that_falls_back_is_one_miss_and_a_hit_afterwards(registry: Lo
         assert reader.deserialize("t", header(7) + BODY) == ADA
         assert reader.stats() | {"registry_calls": 0} == {
             "messages": hits + 1,
+            "bytes": (hits + 1) * len(header(7) + BODY),
             "hits": hits,
             "misses": 1,
             "errors": 0,
@@ -159,3 +165,142 @@ def test_the_rows_of_a_batch_count_as_messages(registry: LocalRegistry) -> None:
     reader = KafkaAvroDeserializer(conf(registry))
     reader.deserialize_batch("t", pa.array(data), error_column="why")
     assert counts(reader) == {"messages": 5, "hits": 5, "errors": 2, "headerless": 2, "fallbacks": 1}
+
+
+# Bytes
+
+
+def test_all_bytes_that_are_passed_in_or_written_are_counted(registry: LocalRegistry) -> None:
+    writer, reader = KafkaAvroSerializer(conf(registry), USER), KafkaAvroDeserializer(conf(registry))
+    expected = 0
+    for name in ("", "Ada", "x" * 10_000):
+        message = writer.serialize("t", {"name": name}) or b""
+        for data in (message, bytearray(message), message[10:]):
+            assert reader.deserialize("t", data) == {"name": name}
+        expected += len(message)
+    assert writer.stats()["bytes"] == expected
+    assert reader.stats()["bytes"] == 3 * expected - 30
+    refused(reader, b"\xff")
+    with pytest.raises(SerdesError):
+        writer.serialize("t", {"name": 5})
+    assert (writer.stats()["bytes"], reader.stats()["bytes"]) == (expected, 3 * expected - 30 + 1)
+
+
+def test_the_bytes_of_keys_are_counted(registry: LocalRegistry) -> None:
+    from confluent_kafka.serialization import MessageField, SerializationContext
+
+    for encoding in ("SEPARATED", "INLINE"):
+        writer = KafkaAvroSerializer(conf(registry), KeyValueSchema('"string"', USER, encoding))
+        reader = KafkaAvroDeserializer(conf(registry))
+        size = 0
+        fields = (MessageField.KEY, MessageField.VALUE) if encoding == "SEPARATED" else (MessageField.VALUE,)
+        for _ in range(2):
+            for field in fields:
+                obj: Any = "k" if field == MessageField.KEY else ADA
+                context = SerializationContext(encoding, field)
+                message = writer(obj if encoding == "SEPARATED" else ("k", ADA), context) or b""
+                assert reader(message, context)
+                size += len(message)
+        assert writer.stats()["bytes"] == reader.stats()["bytes"] == size
+
+
+def test_the_bytes_of_batches_are_counted(registry: LocalRegistry) -> None:
+    pa = pytest.importorskip("pyarrow")
+    writer, reader = KafkaAvroSerializer(conf(registry), USER), KafkaAvroDeserializer(conf(registry))
+    messages = writer.serialize_batch("t", pa.record_batch({"name": ["", "Ada", "x" * 5_000]}))
+    size = sum(len(message) for message in messages.to_pylist())
+    assert writer.stats()["bytes"] == size
+    forms = messages, messages.to_pylist(), messages.cast(pa.large_binary()), pa.chunked_array([messages, messages])
+    for times, form in enumerate(forms, 1):
+        reader.deserialize_batch("t", form)
+        assert reader.stats()["bytes"] == size * (times + (times == len(forms)))
+    reader.deserialize_batch("t", messages[1:2])
+    assert reader.stats()["bytes"] == 5 * size + len(messages[1].as_py())
+
+
+def test_the_bytes_of_both_halves_of_batches_are_counted(registry: LocalRegistry) -> None:
+    pa = pytest.importorskip("pyarrow")
+    writer = KafkaAvroSerializer(conf(registry), KeyValueSchema('"string"', '"string"', "SEPARATED"))
+    reader = KafkaAvroDeserializer(conf(registry))
+    pairs = writer.serialize_batch("t", pa.record_batch({"key": ["a", "bcd"], "value": ["x", None]}))
+    size = sum(len(data or b"") for column in pairs.columns for data in column.to_pylist())
+    assert writer.stats()["bytes"] == size
+    reader.deserialize_batch("t", pairs.column("value"), keys=pairs.column("key"))
+    assert reader.stats()["bytes"] == size
+
+
+# By topic, and by the class of errors
+
+
+def test_what_is_no_hit_is_counted_by_topic(registry: LocalRegistry) -> None:
+    register(registry, USER)
+    register(registry, USER, "u")
+    reader = KafkaAvroDeserializer(conf(registry))
+    assert reader.stats(by="topic") == reader.stats(by="error.type") == {}
+    for data in (header(0) + BODY, header(0) + BODY, header(7) + BODY, header(0)):
+        list(reader.deserialize_many("t", [data], "skip"))
+    reader.deserialize("u", BODY)
+    assert reader.stats(by="topic") == {
+        "t": {"misses": 2, "errors": 1, "fallbacks": 1},
+        "u": {"misses": 1, "errors": 0, "fallbacks": 0},
+    }
+    assert reader.stats(by="error.type") == {"DecodeError": {"t": 1}}
+
+
+def test_errors_are_counted_by_their_class(registry: LocalRegistry) -> None:
+    register(registry, USER)
+    writer = KafkaAvroSerializer(conf(registry), USER)
+    for obj in ({"name": 5}, {"name": 5}, {}):
+        with pytest.raises(SerdesError):
+            writer.serialize("t", obj)
+    assert writer.stats(by="error.type") == {"EncodeError": {"t": 3}}
+    assert writer.stats(by="topic") == {"t": {"misses": 1, "errors": 3}}
+    refusing = KafkaAvroSerializer(conf(registry), OTHER)
+    with pytest.raises(SerdesError):
+        refusing.serialize("t", {"name": 5})
+    assert refusing.stats(by="error.type") == {"IncompatibleSchemaError": {"t": 1}}
+
+
+def test_the_rows_of_a_batch_are_counted_by_the_class_of_their_errors(registry: LocalRegistry) -> None:
+    pa = pytest.importorskip("pyarrow")
+    register(registry, USER)
+    data = [header(0) + BODY, header(0) + b"\xff", header(7) + BODY, header(7) + BODY, BODY]
+    reader = KafkaAvroDeserializer(conf(registry, **{"fallback.to.latest": False}))
+    for times in (1, 2):
+        reader.deserialize_batch("t", pa.array(data), error_column="why")
+        assert reader.stats(by="error.type") == {
+            "DecodeError": {"t": 2 * times},
+            "SchemaNotFoundError": {"t": 2 * times},
+        }
+    lenient = KafkaAvroDeserializer(conf(registry))
+    lenient.deserialize_batch("t", pa.array(data), error_column="why")
+    assert lenient.stats(by="topic") == {"t": {"misses": 0, "errors": 1, "fallbacks": 2}}
+
+
+def test_counts_of_keys_are_part_of_it_and_stay_after_configure(registry: LocalRegistry) -> None:
+    from confluent_kafka.serialization import MessageField, SerializationContext
+
+    pair = KeyValueSchema('"string"', '"string"', "SEPARATED")
+    writer = KafkaAvroSerializer(conf(registry), pair)
+    for field in (MessageField.KEY, MessageField.VALUE):
+        with pytest.raises(SerdesError):
+            writer(5, SerializationContext("pairs", field))
+    expected = {"EncodeError": {"pairs": 2}}
+    assert writer.stats(by="error.type") == expected
+    writer.configure(conf(registry))
+    assert writer.stats(by="error.type") == expected
+    assert counts(writer)["errors"] == 2
+
+
+def test_further_topics_share_one_name(registry: LocalRegistry) -> None:
+    reader, number = KafkaAvroDeserializer(conf(registry)), 10_000
+    for place in [*range(number + 3), 0, number]:
+        count_error(reader, f"t{place}", SerdesError("unread"))
+    found = reader.stats(by="error.type")["SerdesError"]
+    assert (len(found), found[""], found["t0"], found["t9999"]) == (number + 1, 4, 2, 1)
+    assert reader.stats()["errors"] == number + 5
+
+
+def test_counts_by_something_else_are_refused(registry: LocalRegistry) -> None:
+    with pytest.raises(ConfigError, match="by: expected"):
+        KafkaAvroDeserializer(conf(registry)).stats(by="offset")  # type: ignore[call-overload]
