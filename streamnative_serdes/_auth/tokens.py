@@ -12,6 +12,7 @@ One thread renews a token before it expires, while other threads keep using the 
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 from collections.abc import Callable
@@ -21,9 +22,10 @@ from typing import Final
 from urllib.request import url2pathname
 
 from streamnative_serdes._http.api_request import TransientFailure
-from streamnative_serdes._log import logger
 from streamnative_serdes._single_flight import Flights
 from streamnative_serdes.errors import AuthenticationError, ConfigError, SerdesError
+
+logger = logging.getLogger(__name__)
 
 PREFIX = "token:"  # how Pulsar and KoP mark a token where a password or a path is possible too
 _TOKEN = re.compile(rb"[\x21-\x7e]+")  # visible ASCII: a line break would end the header

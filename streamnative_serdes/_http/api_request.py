@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import SystemRandom
@@ -9,10 +10,11 @@ from typing import Any, TypeVar
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from streamnative_serdes._config import named
-from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError, RegistryUnavailableError, SchemaRegistryError
 
 from .reply import Reply, quoted
+
+logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 _MOCK = "mock"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import io
+import logging
 import os
 import queue
 import socket
@@ -26,11 +27,12 @@ from requests.auth import AuthBase
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
-from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError, SchemaRegistryError, SerdesError
 
 from .reply import Failure, Reply, diagnose, hidden
 from .tls import Tls, lasts
+
+logger = logging.getLogger(__name__)
 
 MAX_BODY: Final = 16 * 1024 * 1024  # bytes of one answer
 MAX_REFUSAL: Final = 1024 * 1024  # bytes of an error response; the rest is not read

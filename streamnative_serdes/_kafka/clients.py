@@ -10,6 +10,7 @@ away now: they may be restarting.
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -21,7 +22,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 
-from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError, SerdesError
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from confluent_kafka import Consumer, Producer
     from confluent_kafka.admin import AdminClient
+
+logger = logging.getLogger(__name__)
 
 _Client = TypeVar("_Client")
 _Answer = TypeVar("_Answer")

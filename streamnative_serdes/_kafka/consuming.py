@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,13 +21,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from streamnative_serdes._log import logger
-
 from .clients import BrokerRefusedError, BrokerUnavailableError, ClientErrors, ask, client
 from .topics import Range, bounds_of, metadata, partitions_of
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message
+
+logger = logging.getLogger(__name__)
 
 POLL_SECONDS: Final = 0.2  # so often Ctrl-C is noticed
 HALT_SECONDS: Final = 3.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -20,13 +21,14 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     NewTopic,
 )
 
-from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError, SchemaRegistryError
 
 from .clients import BrokerRefusedError, ClientErrors, ask, client, kafka_errors, require_options, retry, within
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Producer
+
+logger = logging.getLogger(__name__)
 
 Range: TypeAlias = tuple[int, int]  # the first offset, and the one after the last
 Place: TypeAlias = tuple[str, int]  # a topic and the number of one of its partitions

@@ -9,6 +9,7 @@ idempotent producer has its id, before anything is sent.
 from __future__ import annotations
 
 import json
+import logging
 import math
 import threading
 import time
@@ -18,13 +19,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import KafkaException, Producer
 
-from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError
 
 from .clients import ClientErrors, ask, client, kafka_errors
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
+
+logger = logging.getLogger(__name__)
 
 _FENCED: Final = ("_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH")
 _UNSUPPORTED: Final = ("_UNSUPPORTED_FEATURE", "UNSUPPORTED_VERSION", "_NOT_IMPLEMENTED")

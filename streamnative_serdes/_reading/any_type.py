@@ -10,6 +10,7 @@ The policy is the read policy of KafkaAvroDeserializer, signs of Confluent's inc
 
 from __future__ import annotations
 
+import logging
 import math
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,7 +18,6 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
-from streamnative_serdes._log import logger
 from streamnative_serdes._topics.cache import Memo
 from streamnative_serdes._topics.schema_version import SchemaVersion
 from streamnative_serdes._topics.topic_state import TopicState
@@ -32,6 +32,8 @@ from .policy import NO_SCHEMA_YET, ReadPolicy
 from .readers import FRAMED, Read, Readers
 from .topic_schema import Part, TopicSchema
 
+logger = logging.getLogger(__name__)
+
 Rule: TypeAlias = Literal["header", "caller", "id", "latest", "fallback", "no schema"]
 
 
@@ -42,8 +44,8 @@ class DecodedBy(NamedTuple):
 
     - ``"header"``: the version in the message's header;
     - ``"caller"``: the version that the caller passed, or that Pulsar's metadata have;
-    - ``"id"``: the id of a schema in another registry, in the message, in its headers or beside it (EXTERNAL); the schema's
-      ``version`` is this id, or -1 if it is no number;
+    - ``"id"``: the id of a schema in another registry, in the message, its headers, or beside it (EXTERNAL); the
+      ``version`` of that schema is the id, or -1 if the id is no number;
     - ``"latest"``: the topic's latest schema, since nothing names a version;
     - ``"fallback"``: the topic's latest schema, since the registry does not have the version in the header;
     - ``"no schema"``: none, the message is returned as bytes.

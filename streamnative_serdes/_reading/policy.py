@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -11,7 +12,6 @@ from streamnative_serdes import _config as config
 from streamnative_serdes._avro_engine import engine_of
 from streamnative_serdes._config import schema_limits
 from streamnative_serdes._formats import EXTERNAL
-from streamnative_serdes._log import logger
 from streamnative_serdes._topics.binding import Binding, Topic
 from streamnative_serdes._topics.cache import Memo
 from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
@@ -45,6 +45,8 @@ from .reader_schema import ReaderSchemaPolicy
 if TYPE_CHECKING:
     from streamnative_serdes.arrow import Columns, Dialect
     from streamnative_serdes.arrow.typed_columns import TypedColumns
+
+logger = logging.getLogger(__name__)
 
 
 NOTHING: Final = object()

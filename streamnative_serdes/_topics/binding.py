@@ -10,6 +10,7 @@ message cannot be read.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
@@ -20,7 +21,6 @@ from weakref import ref
 
 from streamnative_serdes._config import REGISTRY_OPTIONS, schema_limits
 from streamnative_serdes._formats import EXTERNAL
-from streamnative_serdes._log import logger
 from streamnative_serdes._schema import Schema
 from streamnative_serdes._single_flight import Flights
 from streamnative_serdes.errors import (
@@ -40,6 +40,8 @@ from .schema_version import Posted, SchemaVersion
 from .shared import Shared
 from .topic_state import Latest, PickledSchema, Question, Refusal, Topics, TopicState
 from .watch import REFRESH_SECONDS, Inspector, User, Users, Watch
+
+logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 Topic: TypeAlias = str | TopicState  # of a question: as its user names it, or its state if that is at hand

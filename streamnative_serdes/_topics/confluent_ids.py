@@ -7,6 +7,7 @@ name any number of ids that do not exist; these are kept in a map of their own, 
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Hashable, Mapping
 from copy import copy
@@ -15,7 +16,6 @@ from uuid import UUID
 
 from streamnative_serdes._config import schema_limits
 from streamnative_serdes._config.option import PREFIX
-from streamnative_serdes._log import logger
 from streamnative_serdes._schema import Schema
 from streamnative_serdes._single_flight import Flights
 from streamnative_serdes.errors import (
@@ -34,6 +34,8 @@ from .cache import LruMap
 from .schema_version import Compiled, SchemaVersion
 from .shared import Shared
 from .topic_state import Refusal
+
+logger = logging.getLogger(__name__)
 
 NO_ID: Final = -1  # the version of a SchemaVersion that was found by its GUID
 _GUID_SIZE: Final = 16  # bytes

@@ -7,17 +7,19 @@ the topic are dropped.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from typing import ClassVar, Protocol
 from weakref import WeakMethod, ref
 
-from streamnative_serdes._log import logger
 from streamnative_serdes.errors import RegistryUnavailableError, SchemaNotFoundError, SerdesError
 from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient, TopicName
 
 from .schema_version import SchemaVersion
 from .topic_state import Topics, TopicState
+
+logger = logging.getLogger(__name__)
 
 REFRESH_SECONDS = 2.0  # how long to wait for the registry where an older answer is at hand
 

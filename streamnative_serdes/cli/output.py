@@ -38,7 +38,6 @@ from rich.table import Table
 from rich.text import Text
 
 from streamnative_serdes._kafka import BrokerRefusedError, BrokerUnavailableError
-from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError, SchemaRegistryError, SerdesError
 
 # Controls, line separators, marks of direction, invisible characters and halves of surrogate pairs.
@@ -220,6 +219,9 @@ def output_required(ctx: click.Context | None = None) -> Iterator[None]:
         raise click.exceptions.Exit(UNWRITTEN) from None
 
 
+_ALL_LOGGERS: Final = logging.getLogger("streamnative_serdes")
+
+
 class _Lines(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         say(record.getMessage(), err=True)
@@ -230,7 +232,7 @@ def _logged(*, as_json: bool) -> Iterator[None]:
     """Print each of Python's warnings as a line; with ``--json``, print warnings and log records as JSON."""
     handler = _Lines(logging.WARNING)
     if as_json:
-        logger.addHandler(handler)
+        _ALL_LOGGERS.addHandler(handler)
     try:
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *_, **__: say(
@@ -238,7 +240,7 @@ def _logged(*, as_json: bool) -> Iterator[None]:
             )
             yield
     finally:
-        logger.removeHandler(handler)
+        _ALL_LOGGERS.removeHandler(handler)
 
 
 class Command(click.Command):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,6 @@ import click
 from confluent_kafka import KafkaException, Producer
 
 from streamnative_serdes._kafka import ClientErrors, Cluster, client, metadata
-from streamnative_serdes._log import logger
 from streamnative_serdes.errors import (
     AuthorizationError,
     ConfigError,
@@ -82,11 +82,13 @@ def _results(connection: Connection, topic: str | None, purpose: str) -> list[Re
 
 @contextmanager
 def _unlogged() -> Iterator[None]:
-    logger.disabled = True
+    package = logging.getLogger("streamnative_serdes")
+    before = package.level
+    package.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        logger.disabled = False
+        package.setLevel(before)
 
 
 def _row(result: Result) -> tuple[Any, ...]:

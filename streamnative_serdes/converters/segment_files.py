@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import struct
 from collections.abc import Iterator
@@ -10,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
-from streamnative_serdes._log import logger
 from streamnative_serdes.errors import DecodeError
 
 from .batches import HEADER_SIZE, RecordBatch, place_error
@@ -20,6 +20,8 @@ from .wire import BatchLimits, Message, RecordColumns
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
+
+logger = logging.getLogger(__name__)
 
 _OBJECT: Final = 1000  # bytes that a held batch takes beside its records
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
-from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError, DecodeError
 
 from .batches import read_batches
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import os
 
     import pyarrow as pa
+
+logger = logging.getLogger(__name__)
 
 _MIB: Final = 1 << 20
 _PARTITION: Final = re.compile(r"(?s)(.+)-(\d{1,9})")  # the folder of a partition, as brokers name it

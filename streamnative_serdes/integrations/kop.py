@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
@@ -24,8 +25,9 @@ from streamnative_serdes import _config as config
 from streamnative_serdes._auth.credentials import Bearer, OAuth, credentials
 from streamnative_serdes._auth.tokens import PREFIX, Token
 from streamnative_serdes._http.api_request import ApiRequest, Retrier
-from streamnative_serdes._log import logger
 from streamnative_serdes.errors import AuthenticationError, ConfigError, SerdesError
+
+logger = logging.getLogger(__name__)
 
 Mechanism = Literal["PLAIN", "OAUTHBEARER"]
 

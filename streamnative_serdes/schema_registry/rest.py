@@ -5,6 +5,7 @@ What is peculiar to one kind of registry is an :class:`Api`; everything else ove
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -23,8 +24,9 @@ from streamnative_serdes._http.api_request import (
     transient,
 )
 from streamnative_serdes._http.reply import Diagnosis, Expected, Failure, Reply, quoted
-from streamnative_serdes._log import logger
 from streamnative_serdes.errors import SchemaRegistryError
+
+logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 MAX_HOPS: Final = 5  # redirects in a row

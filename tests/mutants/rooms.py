@@ -79,7 +79,7 @@ ROOMS = (
     ),
     Room(
         "words",
-        package("errors.py", "_nearest.py", "_log.py", "serialization.py", "header.py", "_topics/cache.py", "codec.py"),
+        package("errors.py", "_nearest.py", "serialization.py", "header.py", "_topics/cache.py", "codec.py"),
         units("package", "serdes", "codec"),
         OVER_NETWORK,
         3,

@@ -16,7 +16,6 @@ from confluent_stand_in import ConfluentStandIn
 from racing import Race, RaceError
 
 from streamnative_serdes import KafkaAvroSerializer
-from streamnative_serdes._log import logger
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.testing import LocalRegistry
 
@@ -27,11 +26,13 @@ pytest.importorskip("pyarrow")
 
 
 @pytest.fixture
-def race(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[type[KafkaAvroSerializer]], Race]]:
-    monkeypatch.setattr(logger, "level", logging.ERROR)  # else the warnings take more time than all else
+def race() -> Iterator[Callable[[type[KafkaAvroSerializer]], Race]]:
+    package = logging.getLogger("streamnative_serdes")
+    package.setLevel(logging.ERROR)  # else the warnings take more time than all else
     Binding.forget()
     with LocalRegistry() as registry, LocalRegistry() as calm, ConfluentStandIn() as second:
         yield lambda serializer: Race(registry, calm, second.url, serializer)
+    package.setLevel(logging.NOTSET)
     Binding.forget()
 
 

@@ -5,6 +5,7 @@ Each case is a message, sent alone and read back. There are three transactions: 
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,12 +16,13 @@ from uuid import uuid4
 from confluent_kafka import KafkaException, Message
 
 from streamnative_serdes._kafka import BrokerRefusedError, BrokerUnavailableError, Cluster, RefusedMessageError, Sender
-from streamnative_serdes._log import logger
 from streamnative_serdes._rewriting import Headers
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration.route import Route
 
 from .source_messages import Sample
+
+logger = logging.getLogger(__name__)
 
 _DELIVERY_SECONDS: Final = 10.0
 _DELETION_SECONDS: Final = 10.0

@@ -6,6 +6,7 @@ killed run. A strategy that somebody else has set meanwhile is not changed.
 
 from __future__ import annotations
 
+import logging
 import re
 import signal
 import threading
@@ -16,7 +17,6 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Final, Literal, NoReturn, TypeAlias
 
-from streamnative_serdes._log import logger
 from streamnative_serdes.errors import (
     MissingEndpointError,
     SchemaError,
@@ -26,6 +26,8 @@ from streamnative_serdes.errors import (
 )
 from streamnative_serdes.migration.state import State, Widened
 from streamnative_serdes.schema_registry import SchemaRegistryClient, TopicName
+
+logger = logging.getLogger(__name__)
 
 Scope: TypeAlias = Literal["topic", "namespace"]
 

@@ -10,6 +10,7 @@ virtual environment. The error is then a ModuleNotFoundError somewhere in hundre
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import re
@@ -29,8 +30,9 @@ from pyspark import SparkContext, TaskContext, cloudpickle
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from streamnative_serdes._log import logger
 from streamnative_serdes._topics.watch import Watch
+
+logger = logging.getLogger(__name__)
 
 _MOST: Final = 64  # cached objects; the oldest are evicted
 _T = TypeVar("_T")

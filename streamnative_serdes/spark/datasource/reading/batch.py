@@ -7,6 +7,7 @@ workers' logs.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,7 +17,6 @@ from uuid import uuid4
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.spark.datasource.offsets.bounds import Bound, Place, end_of, start_of
 from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from .columns import Plan
+
+logger = logging.getLogger(__name__)
 
 
 class RangePartition(InputPartition):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
-from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.spark.datasource.offsets.bounds import Place, refuse_ends, start_of
 from streamnative_serdes.spark.datasource.offsets.brokers import HIDDEN_HINT, Brokers
@@ -36,6 +36,8 @@ else:
         from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
     except ImportError:  # before PySpark 4.2
         SupportsTriggerAvailableNow = object
+
+logger = logging.getLogger(__name__)
 
 _Answer = TypeVar("_Answer")
 HAS_LIMITS: Final = hasattr(DataSourceStreamReader, "getDefaultReadLimit")

@@ -6,12 +6,12 @@ gaps.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from streamnative_serdes._kafka import OffsetsGoneError, RangeReader, StalledError
-from streamnative_serdes._log import logger
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.spark.datasource.offsets.ranges import Range
 
@@ -19,6 +19,8 @@ from .consumers import Leased, pool
 
 if TYPE_CHECKING:
     from confluent_kafka import Message
+
+logger = logging.getLogger(__name__)
 
 MOST_MESSAGES: Final = 10_000  # at once
 MOST_BYTES: Final = 16 << 20  # of values and keys at once, about

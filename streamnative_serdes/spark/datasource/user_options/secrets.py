@@ -15,6 +15,7 @@ recognised by the server's command line.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -22,8 +23,9 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from streamnative_serdes import _config as config
-from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError
+
+logger = logging.getLogger(__name__)
 
 _FILE: Final = "file:"
 _ENV: Final = "env:"

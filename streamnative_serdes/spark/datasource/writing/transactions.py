@@ -24,6 +24,7 @@ when it is run again is an error, since its rows would be lost or sent twice.
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -43,13 +44,14 @@ from streamnative_serdes._kafka import (
     retry,
     until_done,
 )
-from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError, SerdesError
 
 from .outbox import Outbox
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+
+logger = logging.getLogger(__name__)
 
 PREFIX: Final = "streamnative-serdes.spark"
 TRANSACTION_MS: Final = 600_000  # Kafka's brokers allow 900,000 unless told otherwise

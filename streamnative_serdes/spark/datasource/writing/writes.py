@@ -5,6 +5,7 @@ A message and its duplicates have equal headers.
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 from collections import defaultdict
@@ -16,8 +17,9 @@ from uuid import UUID, uuid4
 from pyspark import SparkContext, TaskContext
 from pyspark.sql.datasource import WriterCommitMessage
 
-from streamnative_serdes._log import logger
 from streamnative_serdes.errors import ConfigError
+
+logger = logging.getLogger(__name__)
 
 # A duplicate has the same values as the original message.
 QUERY_HEADER: Final = "spark.query.id"
