@@ -3,6 +3,7 @@
 python benchmarks/instructions.py ../before .               a table: each call on three shapes, and the ratio
 python benchmarks/instructions.py ../before . --check 0.5   fail if a line takes over 0.5 % more instructions
 python benchmarks/instructions.py ../before . --record FILE add a line of JSON: the commit, and the ratios
+python benchmarks/instructions.py . . --observed            what OpenTelemetry adds to a hit: the second one is observed
 
 Both are checkouts with compiled modules (`python setup.py build_ext --inplace`); nothing is built here. The counts are
 exact: the topic's schema is known, the registry is shut down, and there is no garbage collection. They vary by a few
@@ -31,7 +32,7 @@ FEW, MANY = 320, 1_600
 MARK = "getppid"  # callgrind writes its counts, and begins again at 0, when this function of libc is entered
 
 
-def calls() -> Iterator[tuple[str, Callable[[Any, Any], Any], list[tuple[Any, Any]]]]:
+def calls(*, observed: bool) -> Iterator[tuple[str, Callable[[Any, Any], Any], list[tuple[Any, Any]]]]:
     """Names of the calls, functions, and the arguments of each message."""
     from confluent_kafka.serialization import MessageField, SerializationContext
 
@@ -44,6 +45,11 @@ def calls() -> Iterator[tuple[str, Callable[[Any, Any], Any], list[tuple[Any, An
             shape, topic = BY_NAME[name], f"bench-{name}"
             context = SerializationContext(topic, MessageField.VALUE)
             serializer, deserializer = KafkaAvroSerializer(conf, shape.schema), KafkaAvroDeserializer(conf)
+            if observed:
+                from streamnative_serdes.integrations import otel
+
+                otel.observe(serializer, by_topic=True)
+                otel.observe(deserializer, by_topic=True)
             messages = [serializer(record, context) for record in shape.records]
             if [deserializer(message, context) for message in messages] != list(shape.records):
                 raise SystemExit(f"{name}: the records that were read are not those that were written")
@@ -53,9 +59,9 @@ def calls() -> Iterator[tuple[str, Callable[[Any, Any], Any], list[tuple[Any, An
             yield f"{name}: deserialize(topic, data)", deserializer.deserialize, [(topic, data) for data in messages]
 
 
-def run_calls() -> None:
+def run_calls(*, observed: bool) -> None:
     """The program that callgrind runs: print the names of the calls, and mark the part that is counted."""
-    made = list(calls())
+    made = list(calls(observed=observed))
     gc.collect()
     gc.disable()
     for name, function, arguments in made:
@@ -68,12 +74,12 @@ def run_calls() -> None:
         print(name)
 
 
-def counted(checkout: Path) -> dict[str, float]:
+def counted(checkout: Path, *, observed: bool = False) -> dict[str, float]:
     """Instructions per call, with the modules of this checkout."""
     with TemporaryDirectory() as folder:
         command = ["valgrind", "--tool=callgrind", f"--dump-before={MARK}", f"--callgrind-out-file={folder}/counts"]
         alike = {"PYTHONPATH": str(checkout.resolve()), "PYTHONHASHSEED": "0", "PYTHONMALLOC": "malloc"}
-        command += [sys.executable, str(Path(__file__).resolve()), "--run"]
+        command += [sys.executable, str(Path(__file__).resolve()), "--run", *(["--observed"] if observed else [])]
         run = subprocess.run(command, env=os.environ | alike, cwd=folder, text=True, capture_output=True, check=False)
         if run.returncode:
             raise SystemExit(f"{checkout}: the run under callgrind failed\n{run.stderr[-2_000:]}")
@@ -103,14 +109,15 @@ def main() -> int:
     parser.add_argument("checkouts", type=Path, nargs="*", metavar="CHECKOUT", help="the one before, the one after")
     parser.add_argument("--check", type=float, metavar="PERCENT", help="exit with status 1 if a call takes more")
     parser.add_argument("--record", type=Path, metavar="FILE", help="add the ratios to a file, as a line of JSON")
+    parser.add_argument("--observed", action="store_true", help="observe the SerDes of the one after by OpenTelemetry")
     parser.add_argument("--run", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.run:
-        run_calls()
+        run_calls(observed=chosen.observed)
         return 0
     if len(chosen.checkouts) != 2:
         parser.error("expected two checkouts")
-    before, after = map(counted, chosen.checkouts)
+    before, after = counted(chosen.checkouts[0]), counted(chosen.checkouts[1], observed=chosen.observed)
     ratios = {name: spent / before[name] for name, spent in after.items()}
     if chosen.record is not None:
         record(chosen.record, chosen.checkouts[1], ratios)

@@ -79,6 +79,7 @@ def test_prometheus_metrics_are_served_and_drawn(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     counts = dict(line.rsplit(" ", 1) for line in done.stdout.splitlines())
-    assert int(counts["readings-in: messages_total"]) > 0
-    assert counts["readings-out: failures_total"] == "0"
-    assert "readings-in: fallbacks_total" in (tmp_path / "curves.svg").read_text(encoding="utf-8")
+    assert int(counts["in: messages_total"]) > 0
+    assert int(counts["attic, SchemaNotFoundError: failures_total"]) > 0
+    assert not any(name.startswith("out: failures") for name in counts)
+    assert "kitchen, DecodeError" in (tmp_path / "curves.svg").read_text(encoding="utf-8")
