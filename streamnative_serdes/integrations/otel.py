@@ -151,8 +151,9 @@ def instrument(
 ) -> _Client:
     """Trace what a SerializingProducer sends, or a DeserializingConsumer receives, and measure it; returns the client.
 
-    The usual instrumentation replaces ``Producer`` and ``Consumer``, and does not see these. A span of ``produce``
-    ends with the delivery report. The trace's context travels in the headers; :func:`process` continues it.
+    A DeserializingShareConsumer is one too. The usual instrumentation replaces ``Producer`` and ``Consumer``, and does
+    not see these. A span of ``produce`` ends with the delivery report. The trace's context travels in the headers;
+    :func:`process` continues it.
 
     Args:
         client: this object alone is changed; :func:`uninstrument` changes it back.
@@ -247,11 +248,10 @@ def _receiving(consumer: Any, name: str, instruments: _Instruments) -> Callable[
             failed = getattr(error, "kafka_message", None)
             _received([] if failed is None else [failed], _kind_of(error), began, start, instruments)
             raise
-        messages = [] if found is None else found if isinstance(found, list) else [found]
+        messages = [] if found is None else [found] if hasattr(found, "topic") else [*found]
         failures = [message.error() for message in messages if message.error() is not None]
         if messages:
-            failure = _kind_of(getattr(failures[0], "exception", failures[0])) if failures else None
-            _received(messages, failure, began, start, instruments)
+            _received(messages, _kind_of_error(failures[0]) if failures else None, began, start, instruments)
         return found
 
     return traced
@@ -344,6 +344,11 @@ def _operation(name: str, kind: str, topic: str | None) -> dict[str, Any]:
 def _place(message: Any) -> dict[str, Any]:
     found = {"messaging.destination.partition.id": message.partition(), "messaging.kafka.offset": message.offset()}
     return {name: str(at) if name.endswith("id") else at for name, at in found.items() if at is not None and at >= 0}
+
+
+def _kind_of_error(error: Any) -> str:
+    """``error.type`` of a message's ``error()``: as poll() would raise it, or the code's name in Kafka's client."""
+    return _kind_of(error.exception) if hasattr(error, "exception") else str(error.name())
 
 
 def _kind_of(error: BaseException) -> str:

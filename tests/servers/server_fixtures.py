@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from servers import (
+    NEXT_KAFKA,
     NEXT_PULSAR,
     PULSAR,
     PULSARS,
@@ -17,6 +18,7 @@ from servers import (
     Pulsar,
     PulsarCluster,
     Server,
+    kafka_jars,
     pulsar_jars,
     requirements,
 )
@@ -151,6 +153,17 @@ def pulsar_cluster(servers_at_hand: None) -> Iterator[PulsarCluster]:
 @pytest.fixture(scope="session")
 def kafka(servers_at_hand: None) -> Iterator[Kafka]:
     with Kafka() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def next_kafka(servers_at_hand: None) -> Iterator[Kafka]:
+    """The newest Kafka that is served, which has share groups."""
+    try:
+        kafka_jars(NEXT_KAFKA)
+    except Missing as missing:
+        _refuse_in_ci(missing)
+    with Kafka(version=NEXT_KAFKA) as server:
         yield server
 
 

@@ -5,24 +5,20 @@ as a user would.
 from __future__ import annotations
 
 import asyncio
-import os
-import subprocess
-import sys
 import uuid
-from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import Producer
 from confluent_stand_in import ConfluentStandIn
 from kop_entries import Record, kop_entry, send_entries
+from program import output_of
 from pulsar_topic import PulsarTopic
 from servers import Kafka, Pulsar
 
 from streamnative_serdes import Codec, KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.integrations.kafka_python import for_kafka_python
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
 USERS = "{'name': 'Ada', 'age': 36}\n{'name': 'Grace', 'age': 85}\n{'name': 'Edsger', 'age': 72}\n"
 # The schema that Pulsar's Java client derives from the class in the example.
 USER = {
@@ -88,17 +84,3 @@ def test_schema_ids_in_headers_are_read_with_both_clients(
             return [await consumer.getone()]
 
     assert list(deserializer.deserialize_many(None, asyncio.run(consume()))) == [datum]
-
-
-def output_of(example: str, place: dict[str, str]) -> str:
-    """Run an example without warnings, and return what it printed."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error::DeprecationWarning:__main__", EXAMPLES / example],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, **place},
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout

@@ -5,13 +5,25 @@ pyspark. Each server gets free ports and keeps its data in a temporary folder.
 """
 
 from .confluent import ConfluentRegistry
-from .downloads import NEXT_PULSAR, PULSAR, PULSARS, Missing, connect_jars, older_client_jars, pulsar_jars, requirements
+from .downloads import (
+    NEXT_KAFKA,
+    NEXT_PULSAR,
+    PULSAR,
+    PULSARS,
+    Missing,
+    connect_jars,
+    kafka_jars,
+    older_client_jars,
+    pulsar_jars,
+    requirements,
+)
 from .kafka import Kafka
 from .process import Server, ServerError
 from .pulsar import Pulsar, PulsarCluster
 from .tokens import Tokens
 
 __all__ = [
+    "NEXT_KAFKA",
     "NEXT_PULSAR",
     "PULSAR",
     "PULSARS",
@@ -24,6 +36,7 @@ __all__ = [
     "ServerError",
     "Tokens",
     "connect_jars",
+    "kafka_jars",
     "older_client_jars",
     "pulsar_jars",
     "requirements",

@@ -1,6 +1,6 @@
-"""Downloads of the servers (450 MB), of Connect's jars (15 MB) and of another Pulsar (240 MB), once, by pyspark's Ivy.
+"""Downloads of the servers (450 MB), Connect's jars (15 MB), another Pulsar (240 MB) and Kafka (110 MB), by pyspark's Ivy.
 
-They go into the user's cache. The other Pulsar is a list of jars, since its server distribution is not served.
+They go into the user's cache, once. The other Pulsar is a list of jars, since its server distribution is not served.
 """
 
 from __future__ import annotations
@@ -23,12 +23,20 @@ PULSAR: Final = "4.0.8"
 NEXT_PULSAR: Final = "4.2.4"
 PULSARS: Final = (PULSAR, NEXT_PULSAR)
 KAFKA: Final = "4.1.1"
+NEXT_KAFKA: Final = "4.4.0"  # share groups are for use from 4.2 on
 APICURIO: Final = "2.6.13.Final"
 DEBEZIUM: Final = "3.3.1.Final"
 AVRO: Final = "1.11.4"  # that of Pulsar 4.0
 _LOG4J: Final = "2.24.3"  # without it, Kafka's broker logs nothing; Kafka ships this version
 _JACKSON: Final = "2.19.0"
 _SLF4J: Final = "1.7.36"
+
+
+def _kafka(version: str) -> str:
+    return f"""\
+    <dependency org="org.apache.kafka" name="kafka_2.13" rev="{version}" conf="default->runtime,master"/>
+    <dependency org="org.apache.logging.log4j" name="log4j-slf4j-impl" rev="{_LOG4J}" transitive="false"/>"""
+
 
 _IVY: Final = f"""\
 <ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">
@@ -40,8 +48,15 @@ _IVY: Final = f"""\
     <dependency org="io.apicurio" name="apicurio-registry-app" rev="{APICURIO}" transitive="false">
       <artifact name="apicurio-registry-app" type="tar.gz" ext="tar.gz" m:classifier="all"/>
     </dependency>
-    <dependency org="org.apache.kafka" name="kafka_2.13" rev="{KAFKA}" conf="default->runtime,master"/>
-    <dependency org="org.apache.logging.log4j" name="log4j-slf4j-impl" rev="{_LOG4J}" transitive="false"/>
+{_kafka(KAFKA)}
+  </dependencies>
+</ivy-module>
+"""
+_NEXT_KAFKA: Final = """\
+<ivy-module version="2.0">
+  <info organisation="local" module="kafka"/>
+  <dependencies>
+{}
   </dependencies>
 </ivy-module>
 """
@@ -139,6 +154,22 @@ def pulsar_jars(version: str) -> Path:
     home = _home(f"servers-pulsar-{version}", description)
     if not home.is_dir():
         _fill(_java(), home, description, _rename_jars, "240 MB")
+    return home
+
+
+@cache
+def kafka_jars(version: str) -> Path:
+    """Return the folder with the jars of Kafka, of KAFKA or NEXT_KAFKA, downloaded if necessary.
+
+    Raises:
+        Missing: as for :func:`requirements`.
+    """
+    if version == KAFKA:
+        return requirements().kafka
+    description = _NEXT_KAFKA.format(_kafka(version))
+    home = _home(f"servers-kafka-{version}", description)
+    if not home.is_dir():
+        _fill(_java(), home, description, _rename_jars, "110 MB")
     return home
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from .downloads import requirements
+from .downloads import KAFKA, kafka_jars, requirements
 from .process import Server, ServerError, free_ports, listens, properties
 
 _CLUSTER_ID: Final = "MkU3OEVBNTcwNTJENDM2Qg"
@@ -25,6 +25,9 @@ _CONF: Final[dict[str, object]] = {
     "transaction.state.log.replication.factor": 1,
     "transaction.state.log.num.partitions": 1,
     "transaction.state.log.min.isr": 1,
+    "share.coordinator.state.topic.replication.factor": 1,
+    "share.coordinator.state.topic.min.isr": 1,
+    "share.coordinator.state.topic.num.partitions": 1,
     "group.initial.rebalance.delay.ms": 0,
     "auto.create.topics.enable": True,
 }
@@ -49,13 +52,20 @@ class Kafka(Server):
         folder: as for any server.
         users: passwords by user name. If there are any, :attr:`sasl_servers` requires one of them (PLAIN), or an
             unsigned JSON web token (OAUTHBEARER).
+        version: KAFKA or NEXT_KAFKA.
         rights: users may do only what ACLs permit; clients at :attr:`bootstrap_servers`, who do not sign in, all.
     """
 
     def __init__(
-        self, folder: Path | None = None, *, users: Mapping[str, str] | None = None, rights: bool = False
+        self,
+        folder: Path | None = None,
+        *,
+        users: Mapping[str, str] | None = None,
+        rights: bool = False,
+        version: str = KAFKA,
     ) -> None:
         super().__init__("kafka", folder)
+        self._jars = kafka_jars(version)
         self._port, self._controller, self._sasl = free_ports(3)
         self._users, self._rights = dict(users or {}), rights
 
@@ -99,7 +109,7 @@ class Kafka(Server):
             return False
 
     def _java(self, megabytes: int) -> list[str]:
-        return [f"-Xmx{megabytes}m", "-Dlog4j2.configurationFile=log4j2.yaml", "-cp", f"{requirements().kafka}/*"]
+        return [f"-Xmx{megabytes}m", "-Dlog4j2.configurationFile=log4j2.yaml", "-cp", f"{self._jars}/*"]
 
     def _conf(self) -> Path:
         client, controller = f"127.0.0.1:{self._port}", f"127.0.0.1:{self._controller}"
