@@ -7,13 +7,20 @@ Needs confluent-kafka 2.15 or newer, where share consumers are a preview.
 
 import os
 import time
+from typing import Any
 
 from confluent_kafka import AcknowledgeType, DeserializingShareConsumer, Producer
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ResourceType,
+)
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 
-KAFKA = {"bootstrap.servers": os.environ.get("BOOTSTRAP_SERVERS", "localhost:9092")}
+KAFKA: dict[str, Any] = {"bootstrap.servers": os.environ.get("BOOTSTRAP_SERVERS", "localhost:9092")}
 CONF = {"schema.registry.url": os.environ.get("SCHEMA_REGISTRY_URL", "http://localhost:8080")}
 TOPIC = os.environ.get("TOPIC", "jobs")
 SCHEMA = {"type": "record", "name": "Job", "fields": [{"name": "number", "type": "long"}]}
@@ -23,16 +30,16 @@ def read_from_the_start(group: str) -> None:
     """A share group begins at the end of its topics, unless its own configuration, on the broker, says otherwise."""
     earliest = ConfigEntry("share.auto.offset.reset", "earliest", incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ResourceType.GROUP, group, incremental_configs=[earliest])
-    admin = AdminClient(KAFKA)
-    admin.incremental_alter_configs([resource])[resource].result()
+    client = AdminClient(KAFKA)
+    client.incremental_alter_configs([resource])[resource].result()
 
 
 def main() -> None:
     """Send five jobs and a message that is none; accept the jobs, and reject the other."""
     serializer = KafkaAvroSerializer(CONF, SCHEMA)
     producer = Producer(KAFKA)
-    for message in [*(serializer.serialize(TOPIC, {"number": number}) for number in range(5)), b"no job"]:
-        producer.produce(TOPIC, message)
+    for data in [*(serializer.serialize(TOPIC, {"number": number}) for number in range(5)), b"no job"]:
+        producer.produce(TOPIC, data)
     producer.flush(30)
 
     group = f"{TOPIC}-workers"
@@ -43,11 +50,12 @@ def main() -> None:
     until, done = time.monotonic() + 60, 0
     while done < 6 and time.monotonic() < until:
         for message in consumer.poll(1):
-            if message.error() is None:
+            error = message.error()
+            if error is None:
                 print("done", message.value())
                 consumer.acknowledge(message, AcknowledgeType.ACCEPT)
             else:  # its value is bytes
-                print("rejected", message.value(), message.error().name())
+                print("rejected", message.value(), error.name())
                 consumer.acknowledge(message, AcknowledgeType.REJECT)
             done += 1
         consumer.commit_sync()

@@ -38,8 +38,19 @@ b'Ada' 0 None
 """
 
 
-@pytest.mark.parametrize("example", ["kafka_python_client.py", "aiokafka_client.py"])
+# By the client that each needs.
+EXAMPLES = {
+    "kafka_python_client.py": "kafka",
+    "aiokafka_client.py": "aiokafka",
+    "confluent_asyncio.py": "confluent_kafka.aio._AsyncSerializingProducer",
+    "faststream_client.py": "faststream.confluent",
+    "quix_streams.py": "quixstreams",
+}
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
 def test_users_are_read_back_equal(kafka: Kafka, pulsar: Pulsar, example: str) -> None:
+    pytest.importorskip(EXAMPLES[example])
     place = {
         "BOOTSTRAP_SERVERS": kafka.bootstrap_servers,
         "SCHEMA_REGISTRY_URL": pulsar.url,
