@@ -58,7 +58,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
 from streamnative_serdes._header cimport (
-    FIRST_BY_HEADER, FIRST_PREFIXED, HEADER_SIZE, NO_FRAMING, NO_VERSION, SignTable, bare_first, confluent_id_of,
+    FIRST_PREFIXED, HEADER_SIZE, NO_FRAMING, NO_VERSION, SignTable, bare_first, confluent_id_of,
     key_of_prefix, prefix_of, prefix_size, version_of,
 )
 from streamnative_serdes.arrow.c_data cimport *

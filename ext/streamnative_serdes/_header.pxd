@@ -10,10 +10,10 @@ cdef enum:
     CONFLUENT_SIZE = 5          # bytes: 0x00, then the schema id, int32 BE
     NO_VERSION = -1
 
-# Keys in the place of versions, for schemas of another registry (_reading/framings.py): FIRST_PREFIXED + id for messages
-# with Confluent's prefix, FIRST_BY_HEADER + a number for those of all other framings, by header or by prefix. In such a
-# number, bits from 52 on are the size of the prefix; bit 51: the message is read without a header first; bit 50: the
-# framing is not one of Confluent's. NO_FRAMING is the key of messages that have none of the framings to be read.
+# Keys in the place of versions, for schemas of another registry (_reading/framings.py): FIRST_PREFIXED + id for
+# messages with Confluent's prefix, FIRST_BY_HEADER + a number for those of all other framings, by header or by prefix.
+# In such a number, bits from 52 on are the size of the prefix; bit 51: the message is read without a header first; bit
+# 50: the framing is not one of Confluent's. NO_FRAMING is the key of messages that have none of the framings to read.
 cdef extern from *:
     """
     #define SNS_FIRST_PREFIXED INT64_MIN

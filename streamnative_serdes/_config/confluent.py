@@ -65,7 +65,7 @@ FOREIGN_OPTIONS: Final = (
         None,
         checks.text_or_client,
         "AWS region of the Glue Schema Registry, such as `eu-west-1`, where boto3 finds the credentials "
-        "(`pip install 'streamnative-serdes[glue]'`); or an object with boto3's method `get_schema_version`.",
+        '(`pip install ".[glue]"`); or an object with the method `get_schema_version` of boto3.',
     ),
     Option(
         "glue.max.unpacked.size",

@@ -161,7 +161,7 @@ class AnyTypePolicy(ReadPolicy):
         if key >= 0:
             return self._bind_header(state, key, for_key=for_key)
         if is_sign(key):
-            return self._bind_sign(state, key)
+            return self.bind_sign(state, key)
         topic = state.topic.given
         rule: Rule = "latest" if key == _call_path.LATEST else "caller"
         try:

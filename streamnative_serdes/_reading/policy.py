@@ -120,7 +120,7 @@ class ReadPolicy:
     def bound(self, state: TopicState, key: int, *, for_key: bool = False) -> _call_path.Bound:
         """As :meth:`bind`, regardless of the versions that this deserializer has seen."""
         if is_sign(key):
-            return self._bind_sign(state, key)
+            return self.bind_sign(state, key)
         topic = state.topic.given
         known, lifetime = self.known(state, key)
         if known is None:
@@ -153,7 +153,7 @@ class ReadPolicy:
         pair = _call_path.Pair(None, self.engine.half(codec), KeyValue)
         return _call_path.Bound(topic, key, version, None, None, lifetime, pair)
 
-    def _bind_sign(self, state: TopicState, key: int) -> _call_path.Bound:
+    def bind_sign(self, state: TopicState, key: int) -> _call_path.Bound:
         """The bound reader of messages with a sign; no codec if they are read without a header."""
         try:
             known, lifetime = self.by_sign(state.topic.given, key)

@@ -36,7 +36,7 @@ Key = tuple[Any, str, Any]  # (registry, kind, id), as _reading.framings.Foreign
 
 
 class _RestClient:
-    """What the two clients over HTTP have in common."""
+    """The requests of the two clients over HTTP."""
 
     KIND: ClassVar[str]
     ADDRESS: ClassVar[str]
@@ -253,7 +253,7 @@ class GlueClient:
             except ImportError:
                 raise ConfigError(
                     "glue.registry names a region, and boto3 is not installed",
-                    hint="pip install 'streamnative-serdes[glue]', or give an object with get_schema_version",
+                    hint="install boto3, or give an object with get_schema_version",
                 ) from None
             self._client = boto3.client("glue", region_name=self._given)
         return self._client

@@ -250,7 +250,8 @@ cdef class Batch:
         found = self.known.get(version)
         if found is None:
             found = self.known[version] = self.find(version)
-            self.unknown += version < NO_FRAMING and prefix_of(version) > 0 and isinstance(found, tuple) and (<tuple>found)[0][0] is None
+            if prefix_of(version) and isinstance(found, tuple) and (<tuple>found)[0][0] is None:
+                self.unknown += 1
         ways = found if isinstance(found, tuple) else ()
         self.count(route)
         route.there, route.version, route.blocks = True, version, False

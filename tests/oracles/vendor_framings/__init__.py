@@ -3,8 +3,8 @@
 golden.jsonl: ``writer`` with its version, ``framing`` (the value of the option that reads it), ``use_id`` (the value of
 ``apicurio.registry.use-id`` that it needs; mostly none), ``datum``, ``message`` and ``headers`` (hex). Written by:
 
-- ``Apicurio.java`` with the jars of ``io.apicurio:apicurio-registry-serdes-avro-serde:2.6.13.Final``, and then with those
-  of ``io.apicurio:apicurio-registry-avro-serde-kafka:3.1.7``, by one registry 2.6.13 (``servers`` starts one);
+- ``Apicurio.java`` with the jars of ``io.apicurio:apicurio-registry-serdes-avro-serde:2.6.13.Final``, and then with
+  those of ``io.apicurio:apicurio-registry-avro-serde-kafka:3.1.7``, by one registry 2.6.13 (``servers`` starts one);
 - ``Glue.java`` with the jars of ``software.amazon.glue:schema-registry-serde:1.1.25``;
 - ``vendors.py``, which names its packages.
 

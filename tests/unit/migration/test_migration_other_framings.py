@@ -1,4 +1,4 @@
-"""A migration's source in the framings of Apicurio, AWS Glue or Azure: how values are rewritten, and what is refused."""
+"""A migration's source in the framings of Apicurio, AWS Glue or Azure: how values are rewritten, what is refused."""
 
 from __future__ import annotations
 

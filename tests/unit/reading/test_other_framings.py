@@ -557,6 +557,15 @@ def test_a_bomb_is_not_unpacked(conf: dict[str, Any], written: bytes, bare: bool
         reader.read(b"\3\5" + UUID_BYTES + zlib.compress(fits) + b"x")
 
 
+def test_compressed_messages_are_unpacked_in_later_batches_too(conf: dict[str, Any], written: bytes) -> None:
+    reader = KafkaAvroDeserializer(declared(conf, "glue"))
+    packed = b"\3\5" + UUID_BYTES + zlib.compress(BODY)
+    for messages in ([written], [written] * 2, [written, packed, None], [packed], pa.array([None, packed]), [written]):
+        batch = reader.deserialize_batch("orders", messages)
+        expected = messages if isinstance(messages, list) else messages.to_pylist()
+        assert batch.to_pylist() == [{"id": None, "note": None} if one is None else ORDER for one in expected]
+
+
 # Configuration and pickles
 
 
