@@ -50,7 +50,7 @@ def confluent_id(data):
 def foreign_prefix(data, int which):
     """Return the prefix of another vendor's framing that ``data`` begins with, or None.
 
-    ``which`` are the framings that count, as bits: see ``Framings``.
+    ``which`` are the framings that count, as bits: see ``Framings`` in _header.pxd.
     """
     cdef Py_buffer view
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)

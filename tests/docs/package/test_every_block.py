@@ -56,6 +56,7 @@ LEFT: dict[str, dict[str, str]] = {
     },
     "spark-clusters.md": {"sh": "tests/spark/datasource/test_cluster.py"},
     "start.md": {"sh": INSTALLS},
+    "which-registry.md": {"text": "a chart", "python": "tests/unit/reading/test_other_framings.py"},
 }
 TAKEN: set[str] = set()
 Pages = tuple[Page, ...]

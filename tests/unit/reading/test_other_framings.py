@@ -8,6 +8,7 @@ import pickle
 import re
 import zlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -306,6 +307,20 @@ def test_what_only_an_option_can_tell_apart_is_refused(conf: dict[str, Any]) -> 
     with pytest.raises(ConfigError, match="cannot enable both confluent and apicurio-v3") as caught:
         KafkaAvroDeserializer(options)
     assert "leave one of them out" in str(caught.value.hint)
+
+
+def test_the_example_of_the_page_reads_what_it_says(
+    conf: dict[str, Any], written: bytes, others: ForeignStandIn
+) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "which-registry.md").read_text()
+    block = page.partition("```python\n")[2].partition("```")[0]
+    here = block.replace("http://localhost:8080", conf["schema.registry.url"])
+    names: dict[str, Any] = {"KafkaAvroDeserializer": KafkaAvroDeserializer}
+    exec(here.replace("http://localhost:8081", others.url), names)
+    for framing in ("apicurio-header", "apicurio"):
+        message, headers = ONE_OF_EACH[framing]
+        assert names["deserializer"].deserialize("orders", message, headers=headers) == ORDER
+    assert names["deserializer"].deserialize("orders", written) == ORDER
 
 
 # Headers
