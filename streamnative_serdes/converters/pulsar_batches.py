@@ -35,7 +35,7 @@ class _Batch:
 
     def fits(self, message: Message) -> bool:
         """Whether the message may have the same metadata; a null has no schema version."""
-        if self.count and self._split(message)[0] != self.ids:
+        if self.form and self.count and self._split(message)[0] != self.ids:
             return False
         return message.value is None or not self.has_value or message.schema_version == self.version
 

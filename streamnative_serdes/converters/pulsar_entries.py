@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from streamnative_serdes._external_ids import SchemaIds, headers_of, ids_in
+from streamnative_serdes._external_ids import NO_IDS, SchemaIds, headers_of, ids_in
 from streamnative_serdes.errors import ConfigError, DecodeError
 
 from .compression import decompress_pulsar
@@ -147,17 +147,19 @@ def _message(own: Metadata, whole: Metadata, ids: SchemaIds, value: bytes | None
 
     If an id names the schema, the version names an entry of type EXTERNAL in Pulsar's registry, which reads nothing.
     """
-    key, value = _key(own), None if own.null_value else value
-    if ids.key is not None and value is not None and not (own.null_key or own.base64_key):
-        key, value = _inline(value)
-    named = ids if value is not None else ids._replace(value=b"")
+    key, value, headers = _key(own), None if own.null_value else value, _headers(own)
+    version = None if value is None or ids is not NO_IDS else version_of(whole.schema_version)
+    if ids is not NO_IDS:
+        if ids.key is not None and value is not None and not (own.null_key or own.base64_key):
+            key, value = _inline(value)
+        headers = (*headers_of(ids if value is not None else ids._replace(value=b"")), *headers)
     return Message(
         value,
         key=key,
-        headers=(*headers_of(named), *_headers(own)),
+        headers=headers,
         timestamp=_timestamp(own.event_time or whole.publish_time),
         offset=offset,
-        schema_version=None if value is None or any(ids) else version_of(whole.schema_version),
+        schema_version=version,
     )
 
 
