@@ -17,6 +17,7 @@ from .wire import Message, number, text, zigzag
 
 EXACT_HEADERS: Final = b"streamnative.serdes.kafka.headers"
 _SIZE: Final = struct.Struct(">i")
+_NULL_KEY: Final = 10  # of SingleMessageMetadata
 
 
 @dataclass(slots=True)
@@ -48,6 +49,8 @@ class _Batch:
     def add(self, message: Message) -> None:
         self.ids, headers = self._split(message)
         single = _single(message, headers)
+        if self.ids.key is not None and message.key is None:
+            single += number(_NULL_KEY, 1)  # or the pair looks like one of encoding INLINE
         value = message.value or b""
         if len(self.payload) + 4 + len(single) + len(value) > self.most:
             raise EncodeError(
@@ -76,11 +79,9 @@ class _Batch:
             encoded += text(16, self.version.to_bytes(8))
         if key is not None:
             encoded += number(17, 1) + text(18, key)
-        return (
-            encoded
-            if self.form is None or not any(self.ids)
-            else encoded + text(SCHEMA_ID, id_bytes(self.ids, self.form))
-        )
+        if self.form is not None and any(self.ids):
+            encoded += text(SCHEMA_ID, id_bytes(self.ids, self.form))
+        return encoded
 
 
 def write_batches(
