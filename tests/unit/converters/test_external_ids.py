@@ -274,6 +274,12 @@ def test_a_null_keeps_the_header_of_a_value_and_has_the_id_of_its_key() -> None:
     assert parts(read(composed)) == parts([null])
 
 
+def test_a_null_key_of_a_pair_stays_null() -> None:
+    message = Message(b"\x02", headers=named(ID_2, ID_1))
+    (composed,) = back(message, external_ids="4.2")
+    assert parts(read(composed)) == parts([message])
+
+
 def test_other_headers_stay_properties_and_a_header_of_another_form_too() -> None:
     headers = (("a", b"1"), ("__value_schema_id", b"?"), *named(ID_1), *named(ID_2))
     (composed,) = back(Message(b"\x02", headers=headers), external_ids="4.2")
