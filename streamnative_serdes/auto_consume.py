@@ -36,9 +36,9 @@ class KafkaAutoConsumeDeserializer(_call_path.Deserializer, Lifecycle, Deseriali
     A message is read as by :class:`KafkaAvroDeserializer` without a reader's schema: by the version in its header, or
     the version passed to :meth:`deserialize`, or else the topic's latest schema. With ``framings``,
     messages that name a schema of the second registry are read by it, as on topics of type EXTERNAL. Messages of all
-    types but AVRO and KEY_VALUE have no header. A topic without a schema holds bytes. ``decoded_by`` of each object says
-    which of these it was; its ``reader_schema`` is the schema that the message was written with, if that is known for
-    certain.
+    types but AVRO and KEY_VALUE have no header. A topic without a schema holds bytes. ``decoded_by`` of each object
+    says which of these it was; its ``reader_schema`` is the schema that the message was written with, if that is known
+    for certain.
 
     With a KEY_VALUE topic of encoding SEPARATED, key and value are read together if the key is passed, too: by
     :meth:`deserialize_message`, :meth:`deserialize_many`, or ``deserialize(topic, value, key=key)``. Calls of the
