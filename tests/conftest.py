@@ -15,6 +15,7 @@ from confluent_stand_in import ConfluentStandIn
 
 import streamnative_serdes
 from streamnative_serdes._topics.binding import Binding
+from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
 from streamnative_serdes.testing import LocalRegistry
 
 # Do not use a proxy of the machine for loopback addresses.
@@ -111,6 +112,8 @@ def conf(registry: LocalRegistry) -> dict[str, str]:
 
 @pytest.fixture
 def second() -> Iterator[ConfluentStandIn]:
-    """A registry with Confluent's API, beside Pulsar's."""
+    """A registry with Confluent's API, beside Pulsar's. What is known of another one on the same port is dropped."""
+    ConfluentSchemas.forget()
     with ConfluentStandIn() as registry:
         yield registry
+    ConfluentSchemas.forget()
