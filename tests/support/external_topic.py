@@ -14,6 +14,7 @@ from external_schemas import GUID, ONE, TWO
 from scripted_registry import Answer, Asked, ScriptedRegistry
 
 from streamnative_serdes._topics.binding import Binding
+from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
 
 HEADERS = "snip42,confluent-header,headerless"
 
@@ -58,7 +59,7 @@ class ExternalTopic(ScriptedRegistry):
 @contextmanager
 def external_topic(encoding: str = "", key: str = "EXTERNAL") -> Iterator[tuple[dict[str, Any], WithGuid]]:
     """The options of a deserializer of that topic, and its second registry."""
-    Binding.forget()
+    _forget()
     with ExternalTopic(encoding, key) as pulsar, WithGuid() as second:
         yield (
             {
@@ -69,4 +70,10 @@ def external_topic(encoding: str = "", key: str = "EXTERNAL") -> Iterator[tuple[
             },
             second,
         )
+    _forget()
+
+
+def _forget() -> None:
+    """Drop what is known of other registries on the same ports."""
     Binding.forget()
+    ConfluentSchemas.forget()
