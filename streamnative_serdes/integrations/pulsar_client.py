@@ -21,6 +21,7 @@ from typing import Any
 
 from streamnative_serdes import _config as config
 from streamnative_serdes._call_path import policy_of
+from streamnative_serdes._formats import OUTSIDE
 from streamnative_serdes._reading.messages import (
     PulsarMessage,
     headers_of,
@@ -31,7 +32,7 @@ from streamnative_serdes._reading.messages import (
 )
 from streamnative_serdes._writing.policy import WritePolicy
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
-from streamnative_serdes.errors import ConfigError, DecodeError
+from streamnative_serdes.errors import ConfigError, DecodeError, SchemaError
 from streamnative_serdes.key_value import KeyValueSchema
 from streamnative_serdes.serialization import SerializationContext
 from streamnative_serdes.serializer import KafkaAvroSerializer
@@ -136,6 +137,10 @@ class PulsarSchema:
         except DecodeError as error:
             if not data and not msg.producer_name():
                 error.hint = "with entryFormat=kafka in KoP, this client gets every message without its bytes"
+            raise
+        except SchemaError as error:
+            if error.hint == OUTSIDE and not hasattr(msg, "schema_id"):
+                error.hint = f"this pulsar-client does not show the id of a message's schema; {OUTSIDE}"
             raise
 
     def decode(self, data: bytes) -> Any:

@@ -17,6 +17,7 @@ from scripted_registry import Answer
 from streamnative_serdes import KafkaAutoConsumeDeserializer, KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes._config import CONFLUENT_OPTIONS, DESERIALIZER_OPTIONS, confluent_conf, parse
 from streamnative_serdes.compat import Schema, SchemaRegistryClient
+from streamnative_serdes.compat.avro import AvroDeserializer
 from streamnative_serdes.errors import (
     MissingEndpointError,
     RegistryUnavailableError,
@@ -25,6 +26,7 @@ from streamnative_serdes.errors import (
     SchemaRegistryError,
 )
 from streamnative_serdes.schema_registry import ConfluentRegistryClient
+from streamnative_serdes.serialization import MessageField, SerializationContext
 from streamnative_serdes.testing import LocalRegistry
 
 USER = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
@@ -65,6 +67,14 @@ def test_messages_of_both_registries_are_written_and_read(both: dict[str, Any], 
             assert [getattr(one, "native_object", one) for one in found] == [ADA] * 3
             copied = pickle.loads(pickle.dumps(deserializer))
             assert copied.deserialize("t", theirs) == found[1]
+
+
+def test_confluents_names_reach_it_too(both: dict[str, Any], cluster: ClusterFront) -> None:
+    number = cluster.register("t-value", USER)
+    options = {"confluent.schema.registry.url": both["confluent.schema.registry.url"], "framings": FRAMINGS}
+    deserializer = AvroDeserializer(SchemaRegistryClient({"url": cluster.url}), conf=options)
+    message = b"\0" + number.to_bytes(4) + b"\x06Ada"
+    assert deserializer(message, SerializationContext("t", MessageField.VALUE)) == ADA
 
 
 def test_each_registry_is_asked_below_its_own_address(both: dict[str, Any], cluster: ClusterFront) -> None:
