@@ -20,6 +20,7 @@ from streamnative_serdes import (
     KafkaAvroDeserializer,
     KafkaAvroSerializer,
 )
+from streamnative_serdes._reading.messages import schema_version_of
 from streamnative_serdes.converters import Message, PulsarEntryReader, schema_id_headers
 from streamnative_serdes.errors import (
     ConfigError,
@@ -335,3 +336,13 @@ def test_an_id_of_pulsar_client_of_another_form_is_an_error_of_its_message() -> 
         assert list(deserializer.deserialize_many(None, shown, on_error="skip")) == [{"a": 1}]
         kept = list(deserializer.deserialize_many(None, shown, on_error=lambda error: error.raw.data))
         assert kept == [b"\x02", {"a": 1}]
+
+
+def test_the_version_of_the_pip_is_no_version() -> None:
+    class Minus(PulsarMessage):
+        def schema_version(self) -> str:
+            return (b"\xff" * 8).decode()  # which fails, as in the client
+
+    assert schema_version_of(Minus(b"\x02", "t")) is None
+    with external_topic() as (conf, _), pytest.raises(SchemaError, match="EXTERNAL"):
+        list(KafkaAvroDeserializer(conf).deserialize_many(None, [Minus(b"\x02", "t")]))
