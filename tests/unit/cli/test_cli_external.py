@@ -69,11 +69,12 @@ def test_decode_reads_the_messages_with_an_id_and_refuses_the_others(broker: Moc
         assert "EXTERNAL" in run("decode", "t", "--max", "1", code=1).lines[0]["error"]
 
 
-def test_decode_reads_the_values_of_a_pair(broker: MockBroker) -> None:
+@pytest.mark.parametrize("key", ["EXTERNAL", "STRING"])
+def test_decode_reads_the_values_of_a_pair(broker: MockBroker, key: str) -> None:
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     producer.produce("t", b"\x02", key=b"\x04", headers=NAMED)
     assert producer.flush(20) == 0
-    with external_topic("SEPARATED") as (conf, second):
+    with external_topic("SEPARATED", key) as (conf, second):
         run = CommandLine(conf["schema.registry.url"], bootstrap=broker.bootstrap_servers)
         options = ("--set", f"framings={HEADERS}", "--set", f"confluent.schema.registry.url={second.url}")
         (line,) = run("decode", "t", *options).lines
