@@ -32,7 +32,7 @@ PORT, SCHEMA = 9464, '{"type": "record", "name": "Reading", "fields": [{"name": 
 
 
 class Curve(NamedTuple):
-    """What one curve is of: the metric, and the attributes that tell it from the others of the metric."""
+    """The metric of a curve, and the attributes that tell it from the others of that metric."""
 
     metric: str
     of: str

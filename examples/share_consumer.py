@@ -35,7 +35,7 @@ def read_from_the_start(group: str) -> None:
 
 
 def main() -> None:
-    """Send five jobs and a message that is none; accept the jobs, and reject the other."""
+    """Send five jobs, and a message that cannot be read; accept the jobs, and reject the other."""
     serializer = KafkaAvroSerializer(CONF, SCHEMA)
     producer = Producer(KAFKA)
     for data in [*(serializer.serialize(TOPIC, {"number": number}) for number in range(5)), b"no job"]:

@@ -243,7 +243,7 @@ cdef class _Serdes:
     cdef object policy, convert         # convert: to_dict or from_dict
     cdef bint keys                      # are all that it reads or writes
     cdef Counts counted
-    cdef dict events                    # what was no hit: (counter, topic, class of the error or "") -> messages
+    cdef dict events                    # all but hits: (counter, topic, class of the error or "") -> messages
     cdef _Serdes twin                   # for keys, where the context says that it is one; threads: twin_at_hand
     cdef uint64_t number                # no other SerDes ever has it
     cdef uint64_t generation            # counts how often the configuration was replaced
@@ -405,7 +405,7 @@ cdef class _Serdes:
                 raise
         return Bound(topic, None, 0, b"", None)
 
-    # Counts of what is no hit, by topic too. A thread changes the dict of its replica alone (with a GIL: in one step).
+    # Counts of all but hits, by topic too. A thread changes the dict of its replica alone (with a GIL: in one step).
 
     cdef int count_event(self, str counter, object topic, str kind, int64_t messages) except -1:
         cdef tuple event = (counter, str.__str__(topic) if isinstance(topic, str) else "", kind)

@@ -304,6 +304,14 @@ def test_the_pages_on_any_type_and_to_observe(
     assert (names["message"].value(), names["deserializer"].stats()["messages"]) == ("Ada", 1)
 
 
+@blocks("clients.md")
+def test_the_page_on_clients(pages: Pages, registry: LocalRegistry, capsys: pytest.CaptureFixture[str]) -> None:
+    (clients,) = pages
+    with MockBroker({"names": 1}) as broker:
+        code = clients.run({}, registry=registry.url, kafka=broker.bootstrap_servers)
+    assert capsys.readouterr().out.strip() == code.partition("  # ")[2].partition("\n")[0]
+
+
 @pytest.mark.promise("without-servers")
 @blocks("testing.md", "tested.md")
 def test_the_pages_on_tests(pages: Pages) -> None:

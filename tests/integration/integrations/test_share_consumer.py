@@ -78,7 +78,7 @@ def polled(consumer: Any, count: int, then: Callable[[Any], None] = lambda _: No
     return found
 
 
-def test_the_example_accepts_jobs_and_rejects_what_is_none(next_kafka: Kafka, pulsar: Pulsar) -> None:
+def test_the_example_accepts_jobs_and_rejects_what_cannot_be_read(next_kafka: Kafka, pulsar: Pulsar) -> None:
     servers = {"BOOTSTRAP_SERVERS": next_kafka.bootstrap_servers, "SCHEMA_REGISTRY_URL": pulsar.url}
     output = output_of("share_consumer.py", {**servers, "TOPIC": f"jobs-{uuid.uuid4()}"})
     assert output == REPORT + "rejected b'no job' _VALUE_DESERIALIZATION\n"

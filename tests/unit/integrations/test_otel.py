@@ -149,7 +149,7 @@ def test_own_names_follow_the_rules_of_the_conventions(conf: dict[str, Any], tel
     assert ours.keys() >= {f"streamnative.serdes.{name}" for name in ("messages", "io", "failures", "cache.misses")}
     known = {messaging_attributes.MESSAGING_DESTINATION_NAME, error_attributes.ERROR_TYPE}
     for name, metric in ours.items():
-        # The conventions' page "Naming": namespaces, which are no names themselves; no unit, no total.
+        # The conventions' page "Naming": no name is a namespace too; no unit, no total.
         assert re.fullmatch(r"streamnative\.serdes(\.[a-z]+(_[a-z]+)*)+", name)
         assert not any(other.startswith(f"{name}.") for other in ours)
         assert not name.endswith(("total", "count", "bytes"))

@@ -232,7 +232,7 @@ def test_the_bytes_of_both_halves_of_batches_are_counted(registry: LocalRegistry
 # By topic, and by the class of errors
 
 
-def test_what_is_no_hit_is_counted_by_topic(registry: LocalRegistry) -> None:
+def test_all_but_hits_is_counted_by_topic(registry: LocalRegistry) -> None:
     register(registry, USER)
     register(registry, USER, "u")
     reader = KafkaAvroDeserializer(conf(registry))
