@@ -27,6 +27,8 @@ from streamnative_serdes._auth.tokens import PREFIX, Token
 from streamnative_serdes._http.api_request import ApiRequest, Retrier
 from streamnative_serdes.errors import AuthenticationError, ConfigError, SerdesError
 
+__all__ = ["Mechanism", "TokenCallback", "sasl_settings"]
+
 logger = logging.getLogger(__name__)
 
 Mechanism = Literal["PLAIN", "OAUTHBEARER"]
