@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka import DeserializingConsumer, KafkaError, Producer, SerializingProducer, TopicPartition
+from confluent_kafka import DeserializingConsumer, KafkaError, Message, Producer, SerializingProducer, TopicPartition
 from confluent_kafka.error import ValueDeserializationError, ValueSerializationError
 from opentelemetry import trace
 from opentelemetry.sdk.metrics import MeterProvider
@@ -344,6 +344,22 @@ def test_a_batch_of_messages_is_one_span_with_links_to_their_traces(
     assert sum(poll.attributes.get("messaging.batch.message_count", 1) for poll in polls) == 3
     ((_, count),) = telemetry.points("messaging.client.consumed.messages")
     assert (count, [message.value() for message in found]) == (3, [{"id": number} for number in range(3)])
+
+
+def test_all_messages_of_a_share_consumers_poll_are_one_span(telemetry: Telemetry) -> None:
+    class Sharing:
+        """As DeserializingShareConsumer, whose poll() returns a Messages; tests/integration has a real one."""
+
+        def poll(self, timeout: float = -1) -> tuple[Message, ...]:
+            fault = KafkaError(KafkaError._VALUE_DESERIALIZATION, "unread")
+            return (Message("t", 0, 5, value=b"1"), Message("t", 0, 6, error=fault)) if timeout else ()
+
+    consumer = telemetry.instrument(Sharing())
+    assert (consumer.poll(0), len(consumer.poll(1))) == ((), 2)
+    attributes = telemetry.span("poll t").attributes
+    assert (attributes["messaging.batch.message_count"], attributes["error.type"]) == (2, "_VALUE_DESERIALIZATION")
+    ((_, count),) = telemetry.points("messaging.client.consumed.messages")
+    assert count == 2
 
 
 # Instrumenting
