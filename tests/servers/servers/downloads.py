@@ -1,4 +1,4 @@
-"""Downloads of the servers (450 MB), Connect's jars (15 MB), another Pulsar (240 MB) and Kafka (110 MB), by pyspark's Ivy.
+"""Downloads of the servers (450 MB), Connect's jars (15 MB), another Pulsar (240 MB) and Kafka (43 MB), by pyspark's Ivy.
 
 They go into the user's cache, once. The other Pulsar is a list of jars, since its server distribution is not served.
 """
@@ -169,7 +169,7 @@ def kafka_jars(version: str) -> Path:
     description = _NEXT_KAFKA.format(_kafka(version))
     home = _home(f"servers-kafka-{version}", description)
     if not home.is_dir():
-        _fill(_java(), home, description, _rename_jars, "110 MB")
+        _fill(_java(), home, description, _rename_jars, "43 MB")
     return home
 
 
