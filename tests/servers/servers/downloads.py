@@ -1,4 +1,4 @@
-"""Downloads of the servers (450 MB), Connect's jars (15 MB), another Pulsar (240 MB) and Kafka (43 MB), by pyspark's Ivy.
+"""Downloads of the servers (450 MB), Connect's jars (15 MB), another Pulsar (240 MB) and Kafka (43 MB), by Ivy.
 
 They go into the user's cache, once. The other Pulsar is a list of jars, since its server distribution is not served.
 """
