@@ -161,10 +161,12 @@ def instrument(
         meter_provider: by default the global one, which has to be set before.
 
     Raises:
-        ConfigError: the client is neither, or is instrumented already.
+        ConfigError: the client is neither, is for asyncio, or is instrumented already.
     """
     own = vars(client) if hasattr(client, "__dict__") else None
     methods = [name for name in ("produce", "poll", "consume") if callable(getattr(client, name, None))]
+    if any(inspect.iscoroutinefunction(getattr(client, name)) for name in methods):
+        raise ConfigError(f"cannot instrument {type(client).__name__}: it is for asyncio", hint="use process() alone")
     if own is None or not methods:
         raise ConfigError(
             f"cannot instrument a {type(client).__name__}",

@@ -17,7 +17,9 @@ from pulsar_topic import PulsarTopic
 from servers import Kafka, Pulsar
 
 from streamnative_serdes import Codec, KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes.integrations.aio import awaited
 from streamnative_serdes.integrations.kafka_python import for_kafka_python
+from streamnative_serdes.serialization import MessageField, SerializationContext
 
 USERS = "{'name': 'Ada', 'age': 36}\n{'name': 'Grace', 'age': 85}\n{'name': 'Edsger', 'age': 72}\n"
 # The schema that Pulsar's Java client derives from the class in the example.
@@ -57,6 +59,32 @@ def test_users_are_read_back_equal(kafka: Kafka, pulsar: Pulsar, example: str) -
         "TOPIC": f"clients-{uuid.uuid4()}",
     }
     assert output_of(example, place) == USERS
+
+
+def test_asyncio_clients_of_bytes_are_given_what_was_awaited(kafka: Kafka, pulsar: Pulsar) -> None:
+    aio = pytest.importorskip("confluent_kafka.aio")
+    topic, users = f"clients-{uuid.uuid4()}", [{"name": name, "age": 7} for name in "abc"]
+    place, conf = {"bootstrap.servers": kafka.bootstrap_servers}, {"schema.registry.url": pulsar.url}
+    serializer, deserializer = KafkaAvroSerializer(conf, USER), KafkaAvroDeserializer(conf)
+
+    async def main() -> list[Any]:
+        write, context = awaited(serializer), SerializationContext(topic, MessageField.VALUE)
+        async with aio.AIOProducer(place) as producer:
+            reports = [await producer.produce(topic, await write(user, context)) for user in users]
+            await producer.flush()
+            for report in reports:
+                assert (await report).error() is None
+        reading = {**place, "group.id": topic, "auto.offset.reset": "earliest"}
+        found: list[Any] = []
+        async with aio.AIOConsumer(reading) as consumer:
+            await consumer.subscribe([topic])
+            while len(found) < len(users):
+                found += await consumer.consume(3, 30)
+        return found
+
+    messages = asyncio.run(main())
+    assert list(deserializer.deserialize_many(None, messages)) == users
+    assert (serializer.stats()["messages"], deserializer.stats()["messages"]) == (3, 3)
 
 
 def test_a_pulsar_client_reads_what_kafka_and_pulsar_clients_wrote(pulsar: Pulsar, pulsar_topic: PulsarTopic) -> None:

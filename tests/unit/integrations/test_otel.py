@@ -386,6 +386,14 @@ def test_another_object_is_not_instrumented(client: Any) -> None:
         otel.instrument(client)
 
 
+def test_a_client_for_asyncio_is_not_instrumented() -> None:
+    class AsyncSerializingProducer:
+        async def produce(self, topic: str) -> None: ...
+
+    with pytest.raises(ConfigError, match="cannot instrument AsyncSerializingProducer: it is for asyncio"):
+        otel.instrument(AsyncSerializingProducer())
+
+
 def test_kafkas_own_producer_is_for_the_usual_instrumentation(broker: MockBroker) -> None:
     with pytest.raises(ConfigError, match="opentelemetry-instrumentation-confluent-kafka"):
         otel.instrument(Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0}))
