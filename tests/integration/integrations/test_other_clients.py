@@ -50,6 +50,7 @@ EXAMPLES = {
 }
 
 
+@pytest.mark.promise("other-clients")
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_users_are_read_back_equal(kafka: Kafka, pulsar: Pulsar, example: str) -> None:
     pytest.importorskip(EXAMPLES[example])

@@ -41,6 +41,7 @@ def test_only_the_first_message_leaves_the_loop(conf: dict[str, Any], monkeypatc
     assert (serializer.stats()["messages"], deserializer.stats()["messages"]) == (3, 3)
 
 
+@pytest.mark.promise("loop-goes-on")
 def test_the_loop_goes_on_while_the_registry_is_asked(conf: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     serializer = KafkaAvroSerializer(conf, SCHEMA)
     policy, asked, answer = policy_of(serializer), threading.Event(), threading.Event()

@@ -108,6 +108,7 @@ def test_counters_are_those_of_stats(conf: dict[str, Any], telemetry: Telemetry)
     assert of("streamnative.serdes.messages")[reader] == 5
 
 
+@pytest.mark.promise("by-class")
 def test_failures_have_the_class_of_the_error_and_on_request_the_topic(
     conf: dict[str, Any], telemetry: Telemetry
 ) -> None:

@@ -27,6 +27,7 @@ def logging_modules() -> dict[str, str]:
     }
 
 
+@pytest.mark.promise("own-loggers")
 def test_each_module_that_logs_has_a_logger_of_its_name() -> None:
     modules = logging_modules()
     assert len(modules) > 20
