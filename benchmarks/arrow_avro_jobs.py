@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -127,14 +128,18 @@ def sum_of(columns: pa.RecordBatch) -> int:
     found = np.zeros(columns.num_rows, np.int64)
     bits = found.copy()
     for column in columns.columns:
-        kind, count = column.type, lambda values: values.cast(pa.int64()).fill_null(0).to_numpy()
+        kind = column.type
         if pa.types.is_floating(kind):
             bits ^= column.to_numpy().view(f"u{kind.bit_width // 8}").astype(np.int64)
         elif pa.types.is_timestamp(kind):
-            found += count(column.cast(pa.timestamp("ms", "UTC")).cast(pa.int64()))
+            found += whole(column.cast(pa.timestamp("ms", "UTC")))
         elif pa.types.is_string(kind):
-            symbols = column.is_valid() and column[0].as_py() in KINDS
-            found += count(pc.index_in(column, pa.array(KINDS)) if symbols else pc.binary_length(column))
+            symbols = column[0].as_py() in KINDS
+            found += whole(pc.index_in(column, pa.array(KINDS)) if symbols else pc.binary_length(column))
         else:
-            found += count(column)
+            found += whole(column)
     return int((found + bits).sum())
+
+
+def whole(column: pa.Array) -> Any:
+    return column.cast(pa.int64()).fill_null(0).to_numpy()
