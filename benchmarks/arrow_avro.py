@@ -104,7 +104,7 @@ def goals(cells: Results) -> Iterator[Goal]:
 
 
 def into_structs(cells: Results) -> str:
-    """What serde_avro_fast takes for the same messages, in one sentence."""
+    """The time of serde_avro_fast for the same messages, in one sentence."""
     found = [(name, column) for name, column, library in cells if library == STRUCTS]
     each = [f"{cells[*key, STRUCTS].ns:,.0f} ns ({key[1]}, {key[0].rpartition(', ')[2]})" for key in found]
     return f"serde_avro_fast {version(STRUCTS)}, into structs, framed: {'; '.join(each)}. " if each else ""
