@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Final, cast
@@ -15,6 +15,8 @@ from typing import IO, Any, BinaryIO, Final, cast
 import click
 
 from streamnative_serdes import _config
+from streamnative_serdes._formats import EXTERNAL
+from streamnative_serdes._formats.parts import described
 from streamnative_serdes.converters import (
     AdminEntryReader,
     DumpWriter,
@@ -26,7 +28,7 @@ from streamnative_serdes.converters import (
 )
 from streamnative_serdes.converters.kafka_entries import Isolation
 from streamnative_serdes.converters.stored import read_batches_one_by_one, read_one
-from streamnative_serdes.errors import DecodeError, EncodeError, SerdesError
+from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError, SchemaNotFoundError, SerdesError
 
 from .options import FILE, Connection, choice_option, connected, topic_name
 from .output import Command, FailureError, counted, failure_of, say, show
@@ -257,9 +259,17 @@ def _target(name: str, topic: str | None, most: int, placed: bool, external_ids:
 def _of_topic(
     stack: ExitStack, connection: Connection, topic: str, partition: int | None, start: tuple[int, int], blanks: bool
 ) -> Iterator[Item]:
+    _warn_of_lost_ids(connection, topic)
     conf = connection.options_of(_config.REGISTRY_OPTIONS)
     reader = stack.enter_context(AdminEntryReader(conf, blanks=blanks))
     return map(Item, reader.entries(topic, partition=partition, start=start))
+
+
+def _warn_of_lost_ids(connection: Connection, topic: str) -> None:
+    with connection.client() as client, suppress(SchemaNotFoundError, SchemaError):
+        if EXTERNAL in described(client.latest(connection.full_name(topic))):
+            text = "the topic's schemas are outside of Pulsar, and the admin API leaves out the id of each message's"
+            say(f"Warning: {text}: a client of Pulsar shows it", err=True)
 
 
 def _of_files(files: Sequence[IO[bytes]], form: str, most: int) -> Iterator[Item]:

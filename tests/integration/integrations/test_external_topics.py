@@ -130,6 +130,8 @@ def test_the_admin_api_does_not_show_the_id_so_its_messages_are_refused(
     send_entries(pulsar_4_2, topic, golden()[NEW, "ids"][0])
     with AdminEntryReader({"schema.registry.url": pulsar_4_2.url}) as admin:
         (entry,) = admin.entries(topic)
+    ended = CommandLine(pulsar_4_2.url)("convert", "--topic", topic)
+    assert "Warning: the topic's schemas are outside of Pulsar, and the admin API leaves out the id" in ended.err
     (message,) = PulsarEntryReader().entry(entry.data)
     assert (message.value, message.headers, message.schema_version) == (b"\x02", (), 0)
     with pytest.raises(SchemaError, match="EXTERNAL") as caught:
