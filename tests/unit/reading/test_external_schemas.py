@@ -61,6 +61,19 @@ def test_each_message_of_java_is_read_by_its_id(client: str) -> None:
         assert deserializer.stats()["confluent_header"] == 3
 
 
+@CLIENTS
+def test_a_message_with_the_id_of_another_in_its_batch_is_an_error_unless_that_reads_it(client: str) -> None:
+    """Java's clients write the first one's; the third message has another id for the same schema."""
+    with external_topic() as (conf, _), KafkaAvroDeserializer(conf) as deserializer:
+        first, second, third = messages(client, "two ids")
+        assert deserializer.deserialize("t", first.value, headers=first.headers) == {"a": 1}
+        with pytest.raises(
+            DecodeError, match="as the former: byte 1: expected the end of the message, got 4 more bytes"
+        ):
+            deserializer.deserialize("t", second.value, headers=second.headers)
+        assert deserializer.deserialize("t", third.value, headers=third.headers) == {"a": 3}
+
+
 def test_a_readers_schema_converts_them() -> None:
     with external_topic() as (conf, _), KafkaAvroDeserializer(conf, ONE | {"name": "Two"}) as deserializer:
         assert deserializer.deserialize("t", b"\x04\x06two", headers=named(ID_2)) == {"a": 2}
