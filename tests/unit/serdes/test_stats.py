@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from schemas import record
 from streamnative_serdes import ConfigError, KafkaAvroDeserializer, KafkaAvroSerializer, KeyValueSchema, SerdesError
 from streamnative_serdes._call_path import count_error
 from streamnative_serdes.codec import Codec
+from streamnative_serdes.serialization import MessageField, SerializationContext
 from streamnative_serdes.testing import LocalRegistry
 
 USER = record("User", ("name", "string"))
@@ -187,8 +189,6 @@ def test_all_bytes_that_are_passed_in_or_written_are_counted(registry: LocalRegi
 
 
 def test_the_bytes_of_keys_are_counted(registry: LocalRegistry) -> None:
-    from confluent_kafka.serialization import MessageField, SerializationContext
-
     for encoding in ("SEPARATED", "INLINE"):
         writer = KafkaAvroSerializer(conf(registry), KeyValueSchema('"string"', USER, encoding))
         reader = KafkaAvroDeserializer(conf(registry))
@@ -278,8 +278,6 @@ def test_the_rows_of_a_batch_are_counted_by_the_class_of_their_errors(registry: 
 
 
 def test_counts_of_keys_are_part_of_it_and_stay_after_configure(registry: LocalRegistry) -> None:
-    from confluent_kafka.serialization import MessageField, SerializationContext
-
     pair = KeyValueSchema('"string"', '"string"', "SEPARATED")
     writer = KafkaAvroSerializer(conf(registry), pair)
     for field in (MessageField.KEY, MessageField.VALUE):
@@ -290,6 +288,22 @@ def test_counts_of_keys_are_part_of_it_and_stay_after_configure(registry: LocalR
     writer.configure(conf(registry))
     assert writer.stats(by="error.type") == expected
     assert counts(writer)["errors"] == 2
+
+
+def test_threads_lose_no_count(registry: LocalRegistry) -> None:
+    register(registry, USER)
+    reader, times, threads = KafkaAvroDeserializer(conf(registry)), 500, 4
+
+    def work(_: int) -> None:
+        for _ in range(times):
+            list(reader.deserialize_many("t", [header(0) + BODY, header(0) + b"\xff", header(7) + BODY], "skip"))
+            reader.stats(by="topic")
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, range(threads)))
+    assert reader.stats(by="error.type") == {"DecodeError": {"t": times * threads}}
+    assert reader.stats(by="topic")["t"]["fallbacks"] == times * threads
+    assert counts(reader)["messages"] == 3 * times * threads
 
 
 def test_further_topics_share_one_name(registry: LocalRegistry) -> None:
