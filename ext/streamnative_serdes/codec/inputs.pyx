@@ -83,6 +83,8 @@ cdef list as_list(object value):
     out = list(islice(value, min(count, PY_SSIZE_T_MAX - 1) + 1))
     if len(out) != count:
         lies(count, len(out))
+    if getattr(getattr(value, "dtype", None), "name", None) == "str":    # of pandas 3: what is missing is a NaN
+        out = [None if item != item else item for item in out]
     return out
 
 

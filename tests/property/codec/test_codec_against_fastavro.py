@@ -23,6 +23,7 @@ import fastavro
 import pytest
 from avro_evolution import writer_reader_datum
 from avro_strategies import ALL_LOGICAL, bare, schema_and_datum, unions
+from fastavro.read import SchemaResolutionError
 from hypothesis import given
 
 from examples import examples
@@ -30,6 +31,8 @@ from streamnative_serdes.codec import Codec, Duration
 from streamnative_serdes.errors import DecodeError
 
 UNKNOWN = {"big-decimal", "timestamp-nanos", "local-timestamp-nanos", "fixed-uuid"}
+
+OLDER = tuple(map(int, fastavro.__version__.split(".")[:2])) < (1, 13)
 
 
 def theirs(schema: Any, datum: Any) -> bytes:
@@ -86,6 +89,9 @@ def test_fastavro_resolves_a_gently_changed_schema_as_we_do_by_the_specification
     try:
         theirs = read_as(writer, reader, data)
     except TypeError:
+        return
+    except SchemaResolutionError:
+        assert OLDER  # it does not find a type whose name the reader's schema has in another place
         return
     assert ours == theirs
 
