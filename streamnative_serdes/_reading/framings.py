@@ -36,6 +36,7 @@ from uuid import UUID
 from streamnative_serdes import _call_path, header
 from streamnative_serdes import _config as config
 from streamnative_serdes._topics.cache import LruMap
+from streamnative_serdes.errors import DecodeError
 
 HEADER: Final = "__value_schema_id"
 _ID, _GUID = b"\x00", b"\x01"
@@ -124,6 +125,7 @@ class Signs:
         }
         self._keys: dict[_Sign, int] = {}
         self._signs: dict[int, _Sign] = {}
+        self._known: dict[int, _Sign] = {}  # of schemas that were found: compiled code may keep these keys for long
         self._next = 0
         self._lock = threading.RLock()  # a finalizer may read a message meanwhile
 
@@ -191,19 +193,35 @@ class Signs:
         flags = self.second(framing.name) << _SECOND_BIT | foreign << _FOREIGN_BIT
         with self._lock:
             if len(self._keys) >= _MAX_HEADERS:
-                self._keys.clear()  # the keys given out before keep their values for a while
-                self._signs = dict(list(self._signs.items())[-_MAX_HEADERS:])
+                self._keys = {sign: key for key, sign in self._known.items()}
+                # The other keys given out before keep their values for a while.
+                self._signs = self._known | dict(list(self._signs.items())[-_MAX_HEADERS:])
             number = (framing.size << _SIZE_BIT | flags) + self._next
             key = self._keys.setdefault(sign, _call_path.BY_HEADER + number)
             self._signs.setdefault(key, sign)
             self._next += 1
         return key
 
+    def found(self, key: int) -> None:
+        """Note that the registry has the schema of a key, so that floods of unknown ids do not make it forgotten."""
+        with self._lock:
+            if key in self._signs and len(self._known) < _MAX_HEADERS // 2:
+                self._known[key] = self._signs[key]
+
     def schema_of(self, key: int) -> SchemaName:
-        """The schema that a key stands for."""
+        """The schema that a key stands for.
+
+        Raises:
+            DecodeError: it was forgotten, among ever more ids that no registry has.
+        """
         if key < _call_path.BY_HEADER:
             return key - _call_path.PREFIXED
-        name, value = self._signs[key]
+        sign = self._signs.get(key)
+        if sign is None:
+            raise DecodeError(
+                "the id of its schema was forgotten, since messages name ever new ids", hint="read it again"
+            )
+        name, value = sign
         return self._of_header(name, value) if name else self.id_in(value)
 
     def _of_header(self, name: str, value: bytes) -> SchemaName:

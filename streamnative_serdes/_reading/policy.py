@@ -218,12 +218,15 @@ class ReadPolicy:
         schemas = self.registry_of(which)
         known = schemas.known(which)
         if known is not None:
+            self.signs.found(key)
             return known, math.inf
         missing = schemas.missing_seconds(which)
         if self.signs.headerless and (missing or (not anyway and self._unknown_ids.too_many(topic))):
             return None, missing
         try:
-            return schemas.by_key(which), math.inf
+            found = schemas.by_key(which)
+            self.signs.found(key)
+            return found, math.inf
         except SchemaNotFoundError:
             self._unknown_ids.note(topic)
             if not self.signs.headerless:

@@ -147,17 +147,33 @@ def replaced(data: Any, beginning: bytes, change: Callable[[bytes], bytes | None
         data = [message.value() for message in data]
     if isinstance(data, list | tuple):
         return [_changed(one, beginning, change) for one in data]
-    if not isinstance(data, pa.Array | pa.ChunkedArray):
-        data = pa.chunked_array(data) if hasattr(data, "__arrow_c_stream__") else pa.array(data)
-    kind = (
-        pa.large_binary() if pa.types.is_large_binary(data.type) or pa.types.is_large_string(data.type) else pa.binary()
-    )
-    messages = data if data.type == kind else data.cast(kind)
-    there = pc.starts_with(messages, beginning).fill_null(False)
-    if not pc.any(there).as_py():
+    if _is_pandas(data):
+        data = _array_of_messages(data)
+    elif not isinstance(data, pa.Array | pa.ChunkedArray):
+        if hasattr(data, "__arrow_c_stream__"):
+            data = pa.chunked_array(data)
+        elif hasattr(data, "__arrow_c_array__"):
+            data = pa.array(data)
+        else:  # whoever reads it says what is wrong
+            return data
+    if isinstance(data, pa.Array):
+        return _replaced(data, beginning, change)
+    chunks = [_replaced(chunk, beginning, change) for chunk in data.chunks]
+    return pa.chunked_array(chunks) if chunks else data
+
+
+def _replaced(data: pa.Array, beginning: bytes, change: Callable[[bytes], bytes | None]) -> pa.Array:
+    views = pa.types.is_binary_view(data.type) or pa.types.is_string_view(data.type)
+    large = pa.types.is_large_binary(data.type) or pa.types.is_large_string(data.type)
+    bytes_ = pa.types.is_binary(data.type) or pa.types.is_string(data.type) or pa.types.is_fixed_size_binary(data.type)
+    if not (views or large or bytes_):  # whoever reads it says what is wrong
         return data
+    kind = pa.large_binary() if large else pa.binary()
+    # pyarrow trusts offsets and views, so they are checked first. As binary, text need not be UTF-8.
+    messages = _sound(data, DecodeError, full=views).cast(kind)
+    there = pc.starts_with(_sound(messages, DecodeError, full=True), beginning).fill_null(False)
     new = [_changed(one, beginning, change) for one in messages.filter(there).to_pylist()]
-    return pc.replace_with_mask(messages, there, pa.array(new, kind))
+    return pc.replace_with_mask(messages, there, pa.array(new, kind)) if new else messages
 
 
 def _changed(message: Any, beginning: bytes, change: Callable[[bytes], bytes | None]) -> Any:
@@ -224,10 +240,13 @@ def _pieces(data: Any, damaged: _Damaged) -> Pieces | None:
     return stream.schema, stream
 
 
-def _sound(data: Any, damaged: _Damaged) -> Any:
-    """Check that the buffers of pyarrow ``data`` have the sizes that its lengths and offsets need. Reads no rows."""
+def _sound(data: Any, damaged: _Damaged, *, full: bool = False) -> Any:
+    """Check that the buffers of pyarrow ``data`` have the sizes that its lengths and offsets need.
+
+    Without ``full``, no rows are read.
+    """
     try:
-        data.validate()
+        data.validate(full=full)
     except (pa.ArrowException, UnicodeDecodeError) as error:  # UnicodeDecodeError: a column name is not UTF-8
         raise damaged(f"the Arrow data is damaged: {error}"[:1000]) from error
     return data

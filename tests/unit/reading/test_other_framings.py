@@ -27,7 +27,9 @@ from streamnative_serdes import (
     KafkaAvroDeserializer,
     KafkaAvroSerializer,
 )
+from streamnative_serdes._call_path import policy_of
 from streamnative_serdes._config import FRAMINGS
+from streamnative_serdes._reading import framings
 from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
 from streamnative_serdes.errors import (
     AuthenticationError,
@@ -657,3 +659,60 @@ def test_more_prefixes_than_are_remembered_are_read(conf: dict[str, Any], writte
         assert [reader.deserialize("orders", message) for message in messages] == expected
         assert reader.deserialize_batch("orders", messages * 3).to_pylist() == expected * 3
     assert len(glue.asked) == len(ids)
+
+
+def test_floods_of_unknown_ids_do_not_make_a_known_one_forgotten(
+    conf: dict[str, Any], written: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(framings, "_MAX_HEADERS", 8)
+    options = declared(conf, "apicurio-header", "glue", "headerless") | {"cache.capacity": 1}
+    reader = KafkaAvroDeserializer(options)
+    for first in range(0, 200, 50):
+        assert reader.deserialize("orders", ONE_OF_EACH["glue"][0]) == ORDER
+        for number in range(first, first + 50):
+            header = [("apicurio.value.globalId", (1000 + number).to_bytes(8))]
+            assert reader.deserialize("orders", BODY, headers=header) == ORDER
+    signs = policy_of(reader).signs
+    assert len(signs._keys) <= 8
+    assert len(signs._signs) <= 8 + 8
+    key = signs.prefix_key(b"\3\0" + UUID_BYTES)
+    for number in range(100):
+        signs.prefix_key(b"\3\0" + UUID(int=number).bytes)
+    assert str(signs.schema_of(key)) == f"schema version {GLUE_ID}"
+    lost = signs.prefix_key(b"\3\0" + bytes(16))
+    for number in range(100, 200):
+        signs.prefix_key(b"\3\0" + UUID(int=number).bytes)
+    with pytest.raises(DecodeError, match="was forgotten"):
+        signs.schema_of(lost)
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.binary(), pa.large_binary(), pa.string(), pa.large_string(), pa.binary_view(), None], ids=str
+)
+def test_compressed_messages_are_unpacked_in_arrays_of_each_type(
+    conf: dict[str, Any], written: bytes, kind: pa.DataType | None
+) -> None:
+    order = {"id": 5, "note": "hello hello hello hello"}
+    packed = b"\3\5" + UUID_BYTES + zlib.compress(Codec(json.dumps(SCHEMA)).encode(order))
+    messages: list[bytes | None] = [packed, written, None]
+    if kind is None:  # all of one size
+        kind, messages = pa.binary(len(packed)), [packed, None]
+    array = pa.array(messages, pa.binary())
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):  # text that is not UTF-8
+        array = array.view(pa.string()).cast(kind) if kind == pa.large_string() else array.view(kind)
+    else:
+        array = array.cast(kind)
+    expected = [order if one == messages[0] else ORDER if one else {"id": None, "note": None} for one in messages]
+    reader = KafkaAvroDeserializer(declared(conf, "glue"))
+    for data in (array, pa.chunked_array([array[:1], array[1:]])):
+        assert reader.deserialize_batch("orders", data).to_pylist() == expected
+
+
+def test_damaged_arrays_of_messages_are_errors(conf: dict[str, Any], written: bytes) -> None:
+    reader = KafkaAvroDeserializer(declared(conf, "glue"))
+    offsets = pa.py_buffer((0).to_bytes(4, "little") + (1 << 30).to_bytes(4, "little") + (40).to_bytes(4, "little"))
+    damaged = pa.Array.from_buffers(pa.binary(), 2, [None, offsets, pa.py_buffer(b"\3\5" * 20)])
+    with pytest.raises(DecodeError, match="the Arrow data is damaged"):
+        reader.deserialize_batch("orders", damaged)
+    with pytest.raises((DecodeError, TypeError)):
+        reader.deserialize_batch("orders", pa.array([1, 2]))
