@@ -240,7 +240,8 @@ class Signs:
 
     def is_packed(self, key: int) -> bool:
         """Whether a key is that of a compressed message, as only one is that cannot be unpacked."""
-        return self._signs.get(key, ("", b""))[1].startswith(PACKED) and key >= _call_path.BY_HEADER
+        name, value = self._signs.get(key, ("", b""))
+        return not name and value.startswith(PACKED)
 
     def unpacked(self, message: bytes) -> bytes | None:
         """A compressed message as one that is not; None if it cannot be unpacked, or is too large then."""

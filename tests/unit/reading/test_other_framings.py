@@ -383,6 +383,15 @@ def test_batches_need_the_headers_that_a_framing_is_in(conf: dict[str, Any], wri
         KafkaAvroDeserializer(declared(conf, "azure-header")).deserialize_batch("orders", [BODY])
 
 
+def test_an_id_in_a_header_that_begins_like_a_compressed_message_is_an_id(
+    conf: dict[str, Any], written: bytes, others: ForeignStandIn
+) -> None:
+    number = 0x0305 << 48
+    others.add(f"/ids/globalIds/{number}", SCHEMA)
+    reader = Reader(declared(conf, "apicurio-header", "glue"))
+    assert reader.read(BODY, [("apicurio.value.globalId", number.to_bytes(8))]) == ORDER
+
+
 # Beside messages without a header
 
 
