@@ -378,6 +378,28 @@ def test_a_header_of_another_form_is_no_sign(conf: dict[str, Any], written: byte
     assert reader.calls.stats()["headerless"] == 1
 
 
+def test_a_negative_id_in_a_header_is_no_sign(conf: dict[str, Any], written: bytes) -> None:
+    reader = KafkaAvroDeserializer(declared(conf, "apicurio-header"))
+    with pytest.raises(DecodeError, match="expected a message with one of the framings"):
+        reader.deserialize("orders", BODY, headers=[("apicurio.value.globalId", (1 << 63).to_bytes(8))])
+
+
+def test_no_more_of_a_bomb_is_unpacked_than_the_limit(conf: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    signs = policy_of(KafkaAvroDeserializer(declared(conf, "glue", glue_max_unpacked_size=1_000))).signs
+    limits: list[int] = []
+
+    class Recording:
+        eof, unused_data = True, b""
+
+        def decompress(self, _data: bytes, most: int) -> bytes:
+            limits.append(most)
+            return b"x"
+
+    monkeypatch.setattr(framings.zlib, "decompressobj", Recording)
+    assert signs.unpacked(b"\3\5" + UUID_BYTES + bytes(50)) == b"\3\0" + UUID_BYTES + b"x"
+    assert limits == [1_001]
+
+
 def test_batches_need_the_headers_that_a_framing_is_in(conf: dict[str, Any], written: bytes) -> None:
     with pytest.raises(ConfigError, match="framings has azure-header, so the messages' headers are needed"):
         KafkaAvroDeserializer(declared(conf, "azure-header")).deserialize_batch("orders", [BODY])
