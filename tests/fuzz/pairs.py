@@ -57,7 +57,7 @@ class Pairs:
     def _check_inline(self, message: bytes) -> bool:
         expected = read(lambda data: _call_path.read_by(self.bound, data, 0), message)
         plan = self.columns.plan_of(self.inline)
-        batch, _ = self.columns.decode(
+        batch, *_ = self.columns.decode(
             pa.array([message, None, message], pa.binary()), lambda _: ((plan, 0, True),), first, error_column=""
         )
         return self._compare(batch, expected, message)
@@ -69,13 +69,13 @@ class Pairs:
         )
         expected = NOTHING if NOTHING in halves else KeyValue(*halves)
         plan = self.columns.plan_of(self.separated)
-        batch, _ = self.columns.decode(
+        batch, *_ = self.columns.decode(
             pa.array([value, None, value], pa.binary()), lambda _: ((plan, 0, True),), first,
             error_column="", framed=False, message_keys=pa.array([key, None, key], pa.binary()),
         )  # fmt: skip
         self._compare(batch, expected, key)
         messages = [Sent({"value": value, "key": key}, []) for value, key in ((value, key), (None, None), (value, key))]
-        again, _ = self.columns.decode(
+        again, *_ = self.columns.decode(
             messages, lambda _: ((plan, 0, True),), first, error_column="", framed=False, message_keys=messages
         )
         if not same_batch(again, batch):
@@ -103,7 +103,7 @@ class Pairs:
         for writer, parts in zip(self.writers, (self.inline, self.separated), strict=True):
             written = writer.encode(batch, b"")
             plan = self.columns.plan_of(parts)
-            again, _ = self.columns.decode(
+            again, *_ = self.columns.decode(
                 written["value"], lambda _, plan=plan: ((plan, 0, True),), first, framed=False,
                 message_keys=written["key"],
             )  # fmt: skip
