@@ -130,11 +130,27 @@ class Rest:
             error.at(topic=request.topic, version=request.version)
             raise
 
-    def understood(self, request: ApiRequest, reply: Reply, meaning: Callable[[Any], _T]) -> _T:
+    def understood(
+        self,
+        request: ApiRequest,
+        reply: Reply,
+        meaning: Callable[[Any], _T],
+        read: Callable[[Reply], Any] = Reply.json,
+    ) -> _T:
         """Parse a successful response as in :meth:`ask`. Raises SchemaRegistryError for any other response."""
-        self._accept(request, reply)
+        if reply.status not in self._api.successes:
+            raise self._api.refusal(request, reply, self._auth.hint)
+        if reply.repeats(reply.body.decode("utf-8", "replace")):  # schemas appear in errors and logs
+            raise SchemaRegistryError(
+                f"cannot {request.operation}: the response contains our credentials, so it is discarded",
+                url=reply.url,
+                topic=request.topic,
+                version=request.version,
+                hint=f"{self._api.option} is probably not {self._api.kind}; or a name in the schema contains the "
+                "password",
+            )
         try:
-            return meaning(reply.json())
+            return meaning(read(reply))
         except ValueError as expected:
             fault = str(expected)
         raise SchemaRegistryError(
@@ -148,22 +164,7 @@ class Rest:
 
     def text(self, request: ApiRequest) -> str:
         """Send a request, and return the response as text. Raises SchemaRegistryError for a refusal."""
-        reply = self.send(request)
-        self._accept(request, reply)
-        return reply.body.decode("utf-8", "replace")
-
-    def _accept(self, request: ApiRequest, reply: Reply) -> None:
-        if reply.status not in self._api.successes:
-            raise self._api.refusal(request, reply, self._auth.hint)
-        if reply.repeats(reply.body.decode("utf-8", "replace")):  # schemas appear in errors and logs
-            raise SchemaRegistryError(
-                f"cannot {request.operation}: the response contains our credentials, so it is discarded",
-                url=reply.url,
-                topic=request.topic,
-                version=request.version,
-                hint=f"{self._api.option} is probably not {self._api.kind}; or a name in the schema contains the "
-                "password",
-            )
+        return self.understood(request, self.send(request), str, lambda reply: reply.body.decode("utf-8", "replace"))
 
     # One attempt: it authenticates, follows redirects, and fails over between addresses
 

@@ -25,11 +25,13 @@ from servers.certificates import Certificates
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, compat
 from streamnative_serdes import _config as config
 from streamnative_serdes._call_path import policy_of
+from streamnative_serdes._config.option import prefixed
 from streamnative_serdes._http.reply import MAX_WORDS, Reply
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.errors import SchemaRegistryError, SerdesError
 from streamnative_serdes.integrations import kop
 from streamnative_serdes.schema_registry import ConfluentRegistryClient
+from streamnative_serdes.schema_registry.foreign import FOREIGN_CLIENTS
 from streamnative_serdes.schema_registry.rest import _refuse_telling
 from streamnative_serdes.testing import LocalRegistry
 
@@ -70,16 +72,16 @@ class World:
         else:
             raise AssertionError("nothing failed")
 
-    def use_second(self, **options: Any) -> None:
-        """Ask the second registry of these options; note what is seen of it."""
+    def use_second(self, prefix: str = "confluent.", **options: Any) -> None:
+        """Ask another registry of these options; note what is seen of it."""
         given = {"schema.registry.url": "http://127.0.0.1:1", **options}
         try:
-            conf = config.confluent_conf(config.parse(config.DESERIALIZER_OPTIONS, given, strict=True))
+            conf = config.confluent_conf(config.parse(config.DESERIALIZER_OPTIONS, given, strict=True), prefix)
             assert conf is not None
-            client = ConfluentRegistryClient(conf)
+            client: Any = CLIENTS[prefix](conf)
             transport: Any = client._rest
             self.show(client, transport, transport._auth, transport._exchange._tls)
-            client.schema(1)
+            client.by_key((prefix, "globalId", "1")) if prefix in OTHERS else client.schema(1)
         except SerdesError as error:
             self.note(error)
         else:
@@ -172,17 +174,34 @@ MORE_SHAPES: dict[str, Callable[[World], dict[str, Any]]] = {
 ALL_SHAPES = SHAPES | MORE_SHAPES
 
 
-def _behind(shape: Callable[[World], dict[str, Any]]) -> Callable[[World], dict[str, Any]]:
-    """The same for the second registry."""
-
-    def of_second(world: World) -> dict[str, Any]:
-        named = {key if key.startswith("sasl.") else f"confluent.{key}": value for key, value in shape(world).items()}
-        return {"confluent.schema.registry.url": "https://127.0.0.1:1"} | named
-
-    return of_second
+OTHERS = ("apicurio.", "azure.")
+CLIENTS: dict[str, type[Any]] = {"confluent.": ConfluentRegistryClient, **FOREIGN_CLIENTS}
 
 
-SECOND = {f"confluent.{key}": _behind(shape) for key, shape in SHAPES.items() if key != "sasl.password"}
+def _at(prefix: str, url: str) -> dict[str, str]:
+    """The address of a registry; Apicurio's has a path."""
+    path = "/apis/registry/v2" if prefix == "apicurio." else ""
+    return {prefixed(prefix, "schema.registry.url"): f"{url}{path}"}
+
+
+def _behind(shape: Callable[[World], dict[str, Any]], prefix: str) -> Callable[[World], dict[str, Any]]:
+    """The same for another registry."""
+
+    def of_other(world: World) -> dict[str, Any]:
+        found = shape(world)
+        at = _at(prefix, found.pop("schema.registry.url", "https://127.0.0.1:1"))
+        return at | {key if key.startswith("sasl.") else prefixed(prefix, key): value for key, value in found.items()}
+
+    return of_other
+
+
+SECOND = {
+    prefixed(prefix, key): _behind(shape, prefix)
+    for prefix in CLIENTS
+    if prefix != "glue."  # whose client is boto3's
+    for key, shape in SHAPES.items()
+    if key != "sasl.password"
+}
 SECRETS = sorted({option.key for option in (*config.SERIALIZER_OPTIONS, *config.DESERIALIZER_OPTIONS) if option.secret})
 
 
@@ -303,14 +322,14 @@ def test_no_secret_shows_if_the_issuer_echoes_the_basic_credentials(world: World
 
 @pytest.mark.parametrize("key", SECOND)
 def test_through_failures_of_the_second_registry(world: World, key: str) -> None:
-    options = {**PATIENCE, **SECOND[key](world)}
-    given = key == "confluent.schema.registry.url"
-    tls = any(name.startswith("confluent.schema.registry.ssl") for name in options)
+    options, prefix = {**PATIENCE, **SECOND[key](world)}, f"{key.partition('.')[0]}."
+    given = key in _at(prefix, "")
+    tls = any(".registry.ssl" in name for name in options)
     for status in (200, 401, 404, 409, 503):
         with Echo(status, world.certificates.server() if tls else None) as echo:
-            world.use_second(**(options if given else {**options, "confluent.schema.registry.url": echo.url}))
+            world.use_second(prefix, **(options if given else {**options, **_at(prefix, echo.url)}))
     with ScriptedRegistry(Answer(hold=True)) as silent:
-        world.use_second(**(options if given else {**options, "confluent.schema.registry.url": silent.url}))
+        world.use_second(prefix, **(options if given else {**options, **_at(prefix, silent.url)}))
 
 
 SECOND_REPEATS = {
