@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamnative_serdes._arrow import Stream, Values, address_of, new_array
-from streamnative_serdes.errors import DecodeError, EncodeError
+from streamnative_serdes.errors import BatchTooLargeError, DecodeError, EncodeError
 
 # (schema capsule, array capsules), or (None, [Values])
 Pieces: TypeAlias = tuple[object, Iterable[object]]
@@ -140,13 +140,18 @@ def messages_of(data: Any) -> Messages:
 
 
 def replaced(data: Any, beginning: bytes, change: Callable[[bytes], bytes | None]) -> Any:
-    """Return messages, those that begin with ``beginning`` as ``change`` returns them; unchanged where that is None."""
+    """Return messages, those that begin with ``beginning`` as ``change`` returns them; unchanged where that is None.
+
+    Raises:
+        BatchTooLargeError: the changed messages have more than 1 GB together.
+    """
     if has_client_messages(data):
         if any(message.error() is not None for message in data):  # whoever reads them says what is wrong
             return data
         data = [message.value() for message in data]
+    changes = _Changes(beginning, change)
     if isinstance(data, list | tuple):
-        return [_changed(one, beginning, change) for one in data]
+        return [changes.of(row, one) for row, one in enumerate(data)]
     if _is_pandas(data):
         data = _array_of_messages(data)
     elif not isinstance(data, pa.Array | pa.ChunkedArray):
@@ -157,29 +162,52 @@ def replaced(data: Any, beginning: bytes, change: Callable[[bytes], bytes | None
         else:  # whoever reads it says what is wrong
             return data
     if isinstance(data, pa.Array):
-        return _replaced(data, beginning, change)
-    chunks = [_replaced(chunk, beginning, change) for chunk in data.chunks]
+        return changes.of_array(data)
+    chunks = [changes.of_array(chunk) for chunk in data.chunks]
     return pa.chunked_array(chunks) if chunks else data
 
 
-def _replaced(data: pa.Array, beginning: bytes, change: Callable[[bytes], bytes | None]) -> pa.Array:
-    views = pa.types.is_binary_view(data.type) or pa.types.is_string_view(data.type)
-    large = pa.types.is_large_binary(data.type) or pa.types.is_large_string(data.type)
-    bytes_ = pa.types.is_binary(data.type) or pa.types.is_string(data.type) or pa.types.is_fixed_size_binary(data.type)
-    if not (views or large or bytes_):  # whoever reads it says what is wrong
-        return data
-    kind = pa.large_binary() if large else pa.binary()
-    # pyarrow trusts offsets and views, so they are checked first. As binary, text need not be UTF-8.
-    messages = _sound(data, DecodeError, full=views).cast(kind)
-    there = pc.starts_with(_sound(messages, DecodeError, full=True), beginning).fill_null(False)
-    new = [_changed(one, beginning, change) for one in messages.filter(there).to_pylist()]
-    return pc.replace_with_mask(messages, there, pa.array(new, kind)) if new else messages
+_MOST_CHANGED = 2**30  # bytes of a batch, of which pyarrow makes copies
 
 
-def _changed(message: Any, beginning: bytes, change: Callable[[bytes], bytes | None]) -> Any:
-    if not isinstance(message, bytes | bytearray | memoryview) or bytes(message[: len(beginning)]) != beginning:
-        return message
-    return change(bytes(message)) or message
+class _Changes:
+    """Changes the messages of a batch, one array after the other, as long as they do not get too large together."""
+
+    def __init__(self, beginning: bytes, change: Callable[[bytes], bytes | None]) -> None:
+        self._beginning, self._change = beginning, change
+        self._rows = self._size = 0  # of the arrays before, and in bytes
+
+    def of_array(self, data: pa.Array) -> pa.Array:
+        kind = data.type
+        views = pa.types.is_binary_view(kind) or pa.types.is_string_view(kind)
+        large = pa.types.is_large_binary(kind) or pa.types.is_large_string(kind)
+        bytes_ = pa.types.is_binary(kind) or pa.types.is_string(kind) or pa.types.is_fixed_size_binary(kind)
+        if not (views or large or bytes_):  # whoever reads it says what is wrong
+            return data
+        # pyarrow trusts offsets and views, so they are checked first. As binary, text need not be UTF-8; large, since
+        # 32-bit offsets may count the messages, but not the changed ones.
+        messages = _sound(data, DecodeError, full=views).cast(pa.large_binary())
+        there = pc.starts_with(_sound(messages, DecodeError, full=True), self._beginning).fill_null(False)
+        rows, found = pc.indices_nonzero(there).to_pylist(), messages.filter(there)
+        new = [self.of(self._rows + row, one.as_py()) for row, one in zip(rows, found, strict=True)]
+        self._rows += len(data)
+        return pc.replace_with_mask(messages, there, pa.array(new, pa.large_binary())) if new else messages
+
+    def of(self, row: int, message: Any) -> Any:
+        if not isinstance(message, bytes | bytearray | memoryview):
+            return message
+        new = self._change(bytes(message)) if bytes(message[: len(self._beginning)]) == self._beginning else None
+        if new is None:
+            return message
+        self._size += len(new)
+        if self._size > _MOST_CHANGED and row:
+            error = BatchTooLargeError(
+                "the batch's messages are larger than 1 GB together when they are unpacked",
+                hint="split the batch with streamnative_serdes.arrow.in_parts",
+            )
+            error.row = row
+            raise error
+        return new
 
 
 def array_of_keys(data: Any) -> tuple[object, object]:

@@ -31,9 +31,11 @@ from streamnative_serdes._call_path import policy_of
 from streamnative_serdes._config import FRAMINGS
 from streamnative_serdes._reading import framings
 from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
+from streamnative_serdes.arrow import in_parts
 from streamnative_serdes.errors import (
     AuthenticationError,
     AuthorizationError,
+    BatchTooLargeError,
     ConfigError,
     DecodeError,
     MissingEndpointError,
@@ -603,6 +605,28 @@ def test_a_bomb_is_not_unpacked(conf: dict[str, Any], written: bytes, bare: bool
             reader.read(b"\3\5" + UUID_BYTES + body)
     with pytest.raises(DecodeError, match="compressed by zlib"):
         reader.read(b"\3\5" + UUID_BYTES + zlib.compress(fits) + b"x")
+
+
+@pytest.mark.parametrize(
+    "form",
+    [list, pa.array, lambda messages: pa.chunked_array([messages[:1], messages[1:3], [], messages[3:]], pa.binary())],
+    ids=["list", "array", "chunks"],
+)
+def test_bombs_that_fit_by_themselves_are_not_unpacked_together(
+    conf: dict[str, Any], written: bytes, monkeypatch: pytest.MonkeyPatch, form: Any
+) -> None:
+    packed = b"\3\5" + UUID_BYTES + zlib.compress(Codec(json.dumps(SCHEMA)).encode({"id": 0, "note": "x" * 997}))
+    monkeypatch.setattr("streamnative_serdes.arrow.pieces._MOST_CHANGED", 2_500)
+    reader = KafkaAvroDeserializer(declared(conf, "glue"))
+    messages = [packed, written, packed, written, packed, packed]
+    with pytest.raises(BatchTooLargeError, match=r"topic orders, row 4: .* larger than 1 GB together when") as caught:
+        reader.deserialize_batch("orders", form(messages))
+    assert caught.value.row == 4
+    parts = in_parts(form(messages), lambda part: reader.deserialize_batch("orders", part))
+    assert [batch.column("id").to_pylist() for _, batch in parts] == [[0, 7, 0, 7], [0, 0]]
+    monkeypatch.setattr("streamnative_serdes.arrow.pieces._MOST_CHANGED", 1)
+    parts = in_parts(form(messages), lambda part: reader.deserialize_batch("orders", part))
+    assert sum(batch.num_rows for _, batch in parts) == len(messages), "a message by itself is never too large"
 
 
 def test_compressed_messages_are_unpacked_in_later_batches_too(conf: dict[str, Any], written: bytes) -> None:
