@@ -6,6 +6,7 @@ Source: the OpenAPI documents of Apicurio Registry 2 and 3; Azure's REST referen
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -136,6 +137,8 @@ def _references(tree: Any) -> tuple[SchemaReference, ...]:
     for one in tree:
         if not isinstance(one, dict) or not all(isinstance(one.get(k), str) for k in ("artifactId", "version", "name")):
             raise ValueError('references with "artifactId", "version" and "name"')
+        if not isinstance(one.get("groupId"), str | None):
+            raise ValueError('references whose "groupId" is text or null')
         group = quote(one.get("groupId") or "default", safe="")
         path = f"/groups/{group}/artifacts/{quote(one['artifactId'], safe='')}"
         version: Any = quote(one["version"], safe="")  # text, such as 1.0.0
@@ -212,6 +215,7 @@ class GlueClient:
 
     def __init__(self, conf: Mapping[str, Any]) -> None:
         self._given, self._client = conf["glue.registry"], None
+        self._lock = threading.RLock()  # boto3.client() is not for two threads at once
         self.calls: Counter[str] = Counter()
 
     def met(self, answered: Iterable[str]) -> None:
@@ -237,6 +241,11 @@ class GlueClient:
             found = client.get_schema_version(SchemaVersionId=key[2])
         except Exception as error:
             raise _glue_error(error, key[2]) from error
+        if not isinstance(found, Mapping):
+            raise SchemaRegistryError(
+                f"cannot read schema version {key[2]} from AWS Glue: expected a dict, got {type(found).__name__}",
+                hint="get_schema_version has to return what boto3's method returns",
+            )
         text, kind = found.get("SchemaDefinition"), found.get("DataFormat", "AVRO")
         if not isinstance(text, str):
             raise SchemaNotFoundError(f"AWS Glue has no definition for schema version {key[2]}")
@@ -247,16 +256,24 @@ class GlueClient:
     def _made(self) -> Any:
         if not isinstance(self._given, str):
             return self._given
-        if self._client is None:
-            try:
-                import boto3  # type: ignore[import-not-found, import-untyped, unused-ignore] # only where it is asked for
-            except ImportError:
-                raise ConfigError(
-                    "glue.registry names a region, and boto3 is not installed",
-                    hint="install boto3, or give an object with get_schema_version",
-                ) from None
-            self._client = boto3.client("glue", region_name=self._given)
-        return self._client
+        with self._lock:
+            if self._client is None:
+                self._client = self._of_region(self._given)
+            return self._client
+
+    @staticmethod
+    def _of_region(region: str) -> Any:
+        try:
+            import boto3  # type: ignore[import-not-found, import-untyped, unused-ignore] # only where it is asked for
+        except ImportError:
+            raise ConfigError(
+                "glue.registry names a region, and boto3 is not installed",
+                hint="install boto3, or give an object with get_schema_version",
+            ) from None
+        try:
+            return boto3.client("glue", region_name=region)
+        except Exception as error:  # of botocore: the region, or the files with its configuration
+            raise ConfigError(f"glue.registry: boto3 makes no client of region {region!r}: {error}") from error
 
 
 _GLUE_ERRORS: Final[Mapping[str, type[SchemaRegistryError]]] = {
@@ -272,8 +289,9 @@ _GLUE_ERRORS: Final[Mapping[str, type[SchemaRegistryError]]] = {
 
 def _glue_error(error: Exception, version: object) -> SchemaRegistryError:
     """The typed error of a failed call: boto3 says what failed by a code, or else by the name of the class."""
-    response = getattr(error, "response", None) or {}
-    code = str(response.get("Error", {}).get("Code") or type(error).__name__)
+    response: Any = getattr(error, "response", None)
+    about = response.get("Error") if isinstance(response, Mapping) else None
+    code = str((about.get("Code") if isinstance(about, Mapping) else None) or type(error).__name__)
     kind = _GLUE_ERRORS.get(code, RegistryUnavailableError)
     hint = "the role needs glue:GetSchemaVersion" if kind is AuthorizationError else None
     return kind(f"cannot read schema version {version} from AWS Glue: {str(error)[:500]}", reason=code, hint=hint)

@@ -674,6 +674,15 @@ def test_apicurios_references_are_followed(
         reader.deserialize("orders", b"\0" + (8).to_bytes(8) + b"\4")
 
 
+def test_references_of_another_form_are_a_typed_error(
+    conf: dict[str, Any], written: bytes, others: ForeignStandIn
+) -> None:
+    one = {"groupId": 5, "artifactId": "a", "version": "1", "name": "o.Item"}
+    others.add("/ids/globalIds/7", SCHEMA, [one])
+    with pytest.raises(SchemaRegistryError, match='expected references whose "groupId" is text or null'):
+        KafkaAvroDeserializer(declared(conf, "apicurio")).deserialize("orders", b"\0" + (7).to_bytes(8) + BODY)
+
+
 def test_credentials_of_each_registry_go_to_it_alone(
     conf: dict[str, Any], written: bytes, others: ForeignStandIn
 ) -> None:

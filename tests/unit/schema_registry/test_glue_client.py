@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -86,3 +89,61 @@ def test_a_version_without_a_definition_is_not_found() -> None:
 
     with pytest.raises(SchemaNotFoundError, match="no definition"):
         GlueClient({"glue.registry": Empty()}).by_key(KEY)
+
+
+class Answering:
+    """An object in place of boto3's client; an answer that is an error is raised."""
+
+    def __init__(self, answer: Any) -> None:
+        self._answer = answer
+
+    def get_schema_version(self, **_: Any) -> Any:
+        if isinstance(self._answer, Exception):
+            raise self._answer
+        return self._answer
+
+
+def error_with(response: Any) -> Exception:
+    error = OSError("why")
+    error.response = response  # type: ignore[attr-defined]
+    return error
+
+
+@pytest.mark.parametrize("answer", [None, [], "text", 5])
+def test_an_answer_of_another_type_is_a_typed_error(answer: Any) -> None:
+    with pytest.raises(SchemaRegistryError, match=f"{VERSION} .* expected a dict, got {type(answer).__name__}"):
+        GlueClient({"glue.registry": Answering(answer)}).by_key(KEY)
+
+
+@pytest.mark.parametrize("response", ["text", object(), {"Error": "text"}, {"Error": {"Code": None}}, [1]])
+def test_an_error_with_another_response_than_boto3s_is_a_typed_error(response: Any) -> None:
+    with pytest.raises(RegistryUnavailableError, match=f"{VERSION} from AWS Glue: why") as caught:
+        GlueClient({"glue.registry": Answering(error_with(response))}).by_key(KEY)
+    assert caught.value.reason == "OSError"
+
+
+def test_a_region_that_boto3_refuses_is_an_error_that_names_the_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    def client(*_: Any, **__: Any) -> Any:
+        raise ValueError("not a valid region")
+
+    monkeypatch.setitem(sys.modules, "boto3", SimpleNamespace(client=client))  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=r"glue\.registry: .* region 'eu west': not a valid region"):
+        GlueClient({"glue.registry": "eu west"}).by_key(KEY)
+
+
+def test_threads_make_one_client_of_boto3s(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+
+    def client(*_: Any, **__: Any) -> Any:
+        made.append(Answering({"SchemaDefinition": '"long"', "DataFormat": "AVRO"}))
+        time.sleep(0.05)
+        return made[-1]
+
+    monkeypatch.setitem(sys.modules, "boto3", SimpleNamespace(client=client))  # type: ignore[arg-type]
+    glue = GlueClient({"glue.registry": "eu-west-1"})
+    threads = [threading.Thread(target=glue.by_key, args=(KEY,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 1
