@@ -38,6 +38,7 @@ _COUNTERS: Final = {
     "fallbacks": ("fallbacks", "{message}", "Messages of an unknown version, read by the topic's latest schema."),
     "confluent": ("confluent.prefix", "{message}", "Messages with Confluent's prefix."),
     "confluent_header": ("confluent.header", "{message}", "Messages with a schema id of Confluent's in a header."),
+    "other_framings": ("other_framings", "{message}", "Messages with a framing of Apicurio, AWS Glue or Azure."),
     "ambiguous": ("ambiguous", "{message}", "Messages that could be read with another framing too."),
 }
 _BY_TOPIC: Final = ("misses", "fallbacks", "ambiguous")  # errors have their class, and with by_topic their topic too

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import gc
+import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
+from uuid import UUID
 
 import pytest
 from confluent_kafka import DeserializingConsumer, KafkaError, Message, Producer, SerializingProducer, TopicPartition
 from confluent_kafka.error import ValueDeserializationError, ValueSerializationError
+from foreign_stand_ins import GlueStandIn
 from opentelemetry import trace
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
@@ -18,7 +24,15 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.semconv._incubating.attributes import messaging_attributes
 from opentelemetry.semconv._incubating.metrics import messaging_metrics
-from opentelemetry.semconv.attributes import error_attributes
+from opentelemetry.semconv.attributes import (
+    error_attributes,
+    http_attributes,
+    network_attributes,
+    server_attributes,
+    url_attributes,
+    user_agent_attributes,
+)
+from opentelemetry.semconv.metrics import http_metrics
 from opentelemetry.trace import SpanKind, StatusCode
 
 from streamnative_serdes import KafkaAutoConsumeDeserializer, KafkaAvroDeserializer, KafkaAvroSerializer, header
@@ -400,15 +414,60 @@ def test_kafkas_own_producer_is_for_the_usual_instrumentation(broker: MockBroker
         otel.instrument(Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0}))
 
 
-def test_requests_to_the_registry_have_spans_and_durations(conf: dict[str, Any], telemetry: Telemetry) -> None:
-    from opentelemetry.instrumentation.requests import RequestsInstrumentor
+# The environment is read at the first use, so this is a program of its own.
+REQUESTS = """
+import json
+from opentelemetry.instrumentation.requests import RequestsInstrumentor
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from streamnative_serdes import KafkaAvroSerializer
+from streamnative_serdes.testing import LocalRegistry
 
-    instrumentor = RequestsInstrumentor()
-    instrumentor.instrument(tracer_provider=telemetry.tracers, meter_provider=telemetry.meters)
-    try:
-        KafkaAvroSerializer(conf, SCHEMA).warm_up("t")
-    finally:
-        instrumentor.uninstrument()
-    span = telemetry.spans()[0]
-    assert (span.kind, span.name) == (SpanKind.CLIENT, "POST")
-    assert any(name.startswith("http.client") for name in telemetry.metrics())
+spans, reader, tracers = InMemorySpanExporter(), InMemoryMetricReader(), TracerProvider()
+tracers.add_span_processor(SimpleSpanProcessor(spans))
+RequestsInstrumentor().instrument(tracer_provider=tracers, meter_provider=MeterProvider([reader]))
+with LocalRegistry() as registry:
+    KafkaAvroSerializer({"schema.registry.url": registry.url}, '"string"').warm_up("t")
+(scope,) = reader.get_metrics_data().resource_metrics[0].scope_metrics
+print(json.dumps([
+    [[span.name, span.kind.name, dict(span.attributes)] for span in spans.get_finished_spans()],
+    {metric.name: [metric.unit, *(dict(point.attributes) for point in metric.data.data_points)]
+     for metric in scope.metrics},
+]))
+"""
+
+
+def test_requests_to_the_registry_have_spans_and_durations_of_the_conventions() -> None:
+    environment = {**os.environ, "OTEL_SEMCONV_STABILITY_OPT_IN": "http"}
+    program = [sys.executable, "-c", REQUESTS]
+    spans, metrics = json.loads(subprocess.run(program, env=environment, check=True, capture_output=True).stdout)
+    known = {
+        value
+        for module in (http_attributes, url_attributes, server_attributes, network_attributes, user_agent_attributes)
+        for name, value in vars(module).items()
+        if name.isupper() and isinstance(value, str)
+    }
+    name, kind, attributes = spans[0]
+    assert (name, kind, attributes["http.response.status_code"]) == ("POST", "CLIENT", 200)
+    assert attributes["url.full"].endswith("/admin/v2/schemas/public/default/t/schema")
+    unit, points = metrics[http_metrics.HTTP_CLIENT_REQUEST_DURATION]
+    assert (unit, points["http.request.method"]) == ("s", "POST")
+    assert attributes.keys() | points.keys() <= known
+
+
+def test_messages_of_other_framings_are_reported(conf: dict[str, Any], telemetry: Telemetry) -> None:
+    glue = GlueStandIn()
+    glue.schemas[str(UUID(int=1))] = '"long"'
+    options = {**conf, "framings": "snip42,glue", "glue.registry": glue}
+    deserializer = otel.observe(KafkaAvroDeserializer(options), meter_provider=telemetry.meters)
+    assert deserializer.deserialize("t", b"\3\0" + UUID(int=1).bytes + b"\2") == 1
+    ((_, count),) = telemetry.points("streamnative.serdes.other_framings")
+    assert count == deserializer.stats()["other_framings"] == 1
+    with pytest.raises(DecodeError):
+        deserializer.deserialize("t", b"\xff")
+    reported = {name.removeprefix("streamnative.serdes.") for name in telemetry.metrics()}
+    # io: bytes, failures: errors; hits are messages without misses.
+    assert len(reported) == len(deserializer.stats().keys() - {"hits", "registry_calls"})
