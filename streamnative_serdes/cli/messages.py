@@ -22,7 +22,7 @@ from .kafka_clients import Outbox, Start, consumed
 from .message_json import Line, parse_line, place_of
 from .message_values import NO_KEY, AnyFramer, Decoded, MessageDecoder, apparent, framer_of
 from .options import GIVEN_FILE, PARTITIONS, Connection, choice_option, connected, topic_name
-from .output import Command, FailureError, counted, failure_of, json_text, say, show, show_json
+from .output import Command, FailureError, as_json, counted, failure_of, json_text, say, show, show_json
 
 # Messages as they come: the members of their lines that say where they are, their values, keys and headers.
 _Incoming: TypeAlias = Generator[tuple[dict[str, Any], bytes | None, Any, Any], None, None]
@@ -111,8 +111,8 @@ def decode(
 
     A message that cannot be read is shown with the error and its bytes, and the exit code is 1.
     """
-    if template is not None and (values or pretty):
-        raise click.UsageError("--format excludes --values and --pretty")
+    if template is not None and (values or pretty or as_json()):
+        raise click.UsageError("--format excludes --values, --pretty and --json")
     decoder = MessageDecoder(connection, None if schema is None else load(schema), version)
     incoming = (
         _consumed(connection, topic, start, partitions, follow) if file is None else _from_file(file, input_format)

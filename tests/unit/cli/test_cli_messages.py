@@ -361,6 +361,7 @@ def test_each_message_is_a_line_of_the_format(run: CommandLine, broker: MockBrok
         (("--format", r"\x"), r"\x is unknown"),
         (("--format", "%s", "--values"), "--format excludes"),
         (("--format", "%s", "--pretty"), "--format excludes"),
+        (("--format", "%s", "--json"), "--format excludes --values, --pretty and --json"),
     ],
 )
 def test_a_format_that_cannot_be_filled_is_refused(shared: CommandLine, options: tuple[str, ...], said: str) -> None:
