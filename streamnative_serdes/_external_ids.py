@@ -89,17 +89,19 @@ def id_bytes(ids: SchemaIds, form: IdForm = "4.2") -> bytes:
     return found if form == "4.2" else found[1:]
 
 
-def schema_id_headers(metadata: bytes) -> list[tuple[str, bytes]]:
+def schema_id_headers(metadata: bytes | bytearray | memoryview | None) -> list[tuple[str, bytes]]:
     """Return the headers with which our deserializers read a message of a topic of type EXTERNAL.
 
     Args:
-        metadata: the field ``schema_id`` of Pulsar's message metadata, as the client stores it; empty if the message
-            has none.
+        metadata: the field ``schema_id`` of Pulsar's message metadata, as the client stores it, any bytes-like object;
+            empty or None if the message has none.
 
     Raises:
         DecodeError: an id is not of Kafka's form, or the field is cut off.
     """
-    return headers_of(ids_in(metadata))
+    if not isinstance(metadata, bytes | bytearray | memoryview | None):
+        raise DecodeError(f"schema id in Pulsar's metadata: expected bytes, got {type(metadata).__name__}")
+    return headers_of(ids_in(bytes(metadata or b"")))
 
 
 def headers_of(ids: SchemaIds) -> list[tuple[str, bytes]]:

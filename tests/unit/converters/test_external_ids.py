@@ -187,6 +187,18 @@ def test_a_message_without_the_field_has_no_headers() -> None:
     assert schema_id_headers(b"") == []
 
 
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_metadata_may_be_any_bytes(kind: Any) -> None:
+    assert schema_id_headers(kind(b"\0\0\0\0\1")) == [("__value_schema_id", b"\0\0\0\0\1")]
+    assert schema_id_headers(kind(b"")) == schema_id_headers(None) == []
+
+
+@pytest.mark.parametrize("other", ["text", 5, [1], True])
+def test_metadata_of_another_type_is_a_typed_error(other: Any) -> None:
+    with pytest.raises(DecodeError, match=f"expected bytes, got {type(other).__name__}"):
+        schema_id_headers(other)
+
+
 @pytest.mark.parametrize(("client", "topic"), [(OLD, "ids"), (NEW, "inline"), (NEW, "separated"), (NEW, "batch")])
 def test_an_entry_that_is_cut_off_anywhere_is_an_error(client: str, topic: str) -> None:
     entry = golden()[client, topic][0]
