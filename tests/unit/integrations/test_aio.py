@@ -41,6 +41,19 @@ def test_only_the_first_message_leaves_the_loop(conf: dict[str, Any], monkeypatc
     assert (serializer.stats()["messages"], deserializer.stats()["messages"]) == (3, 3)
 
 
+@pytest.mark.parametrize("datum", [0, 1])
+def test_a_datum_that_is_false_is_read_once(conf: dict[str, Any], datum: int) -> None:
+    message = KafkaAvroSerializer(conf, '"long"').serialize("users", datum)
+    deserializer = KafkaAvroDeserializer(conf)
+
+    async def main() -> None:
+        for _ in range(3):
+            assert await awaited(deserializer)(message, CONTEXT) == datum
+
+    asyncio.run(main())
+    assert deserializer.stats()["messages"] == 3
+
+
 @pytest.mark.promise("loop-goes-on")
 def test_the_loop_goes_on_while_the_registry_is_asked(conf: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     serializer = KafkaAvroSerializer(conf, SCHEMA)

@@ -374,10 +374,13 @@ def test_of_several_headers_the_framing_that_is_declared_first_counts(
         ("Content-Type", TYPE),
     ],
 )
-def test_a_header_of_another_form_is_no_sign(conf: dict[str, Any], written: bytes, name: str, value: Any) -> None:
+def test_a_header_of_another_form_is_no_sign(
+    conf: dict[str, Any], written: bytes, others: ForeignStandIn, name: str, value: Any
+) -> None:
     reader = Reader(declared(conf, "apicurio-header", "azure-header", "headerless"))
     assert reader.read(BODY, [(name, value)]) == ORDER
     assert reader.calls.stats()["headerless"] == 1
+    assert others.calls == []
 
 
 def test_a_negative_id_in_a_header_is_no_sign(conf: dict[str, Any], written: bytes) -> None:
@@ -672,6 +675,28 @@ def test_apicurios_references_are_followed(
     assert any("/artifacts/an%2Fitem/" in asked.path for asked in others.asked)
     with pytest.raises(SchemaError, match="globalId 8"):
         reader.deserialize("orders", b"\0" + (8).to_bytes(8) + b"\4")
+
+
+@pytest.mark.parametrize("limit", ["number", "size"])
+def test_references_without_an_end_are_bounded(
+    conf: dict[str, Any], written: bytes, others: ForeignStandIn, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    def node(number: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        named = {"groupId": None, "artifactId": f"a{number + 1}", "version": "1", "name": f"o.N{number + 1}"}
+        fields = [{"name": "next", "type": f"o.N{number + 1}"}]
+        return {"type": "record", "name": f"N{number}", "namespace": "o", "fields": fields}, [named]
+
+    others.add("/ids/globalIds/7", *node(0))
+    for number in range(1, 50):
+        others.add(f"/groups/default/artifacts/a{number}/versions/1", *node(number))
+    options = declared(conf, "apicurio")
+    if limit == "number":
+        monkeypatch.setattr("streamnative_serdes.schema_registry.foreign._MOST_FETCHED", 10)
+    else:
+        options["max.schema.size"] = 1_000
+    with pytest.raises(SchemaError, match="globalId 7: with the schemas that it refers to, the schema is larger than"):
+        KafkaAvroDeserializer(options).deserialize("orders", b"\0" + (7).to_bytes(8) + b"\4")
+    assert len(others.asked) < 30
 
 
 def test_references_of_another_form_are_a_typed_error(

@@ -261,6 +261,14 @@ def test_errors_are_counted_by_their_class(registry: LocalRegistry) -> None:
     assert refusing.stats(by="error.type") == {"IncompatibleSchemaError": {"t": 1}}
 
 
+def test_errors_of_several_classes_are_all_of_their_topic(registry: LocalRegistry) -> None:
+    register(registry, USER)
+    reader = KafkaAvroDeserializer({**conf(registry), "fallback.to.latest": False})
+    list(reader.deserialize_many("t", [header(0), header(7) + BODY, header(0)], "skip"))
+    assert reader.stats(by="error.type") == {"DecodeError": {"t": 2}, "SchemaNotFoundError": {"t": 1}}
+    assert reader.stats(by="topic")["t"]["errors"] == reader.stats()["errors"] == 3
+
+
 def test_the_rows_of_a_batch_are_counted_by_the_class_of_their_errors(registry: LocalRegistry) -> None:
     pa = pytest.importorskip("pyarrow")
     register(registry, USER)
