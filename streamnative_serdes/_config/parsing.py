@@ -9,7 +9,7 @@ from streamnative_serdes._nearest import did_you_mean, nearest
 from streamnative_serdes.errors import ConfigError
 
 from . import confluent, credentials
-from .framings import ALIKE, BY_NAME
+from .framings import ALIKE, APICURIO, APICURIO_V3, BY_NAME
 from .option import Option, checked
 from .registry import refuse_other_tenant
 from .serdes import DESERIALIZER_OPTIONS, FASTAVRO, SERIALIZER_OPTIONS
@@ -30,6 +30,7 @@ _ELSEWHERE: Mapping[str, str] = {
     **{option.key: "KafkaAvroDeserializer" for option in DESERIALIZER_OPTIONS},
 }
 _SECOND = "confluent.schema.registry.url"
+_USE_ID = "apicurio.registry.use-id"
 
 
 def parse(options: tuple[Option, ...], conf: Mapping[str, Any], *, strict: bool) -> dict[str, Any]:
@@ -121,6 +122,11 @@ def refuse_idle_registry(values: Mapping[str, Any]) -> None:
         example = f"framings=snip42,{framing},headerless reads" if name == "framings" else "framing=confluent writes"
         raise ConfigError(
             f"{idle} has no effect with {name}={_joined(values[name])}", hint=f"{example} messages with its schema ids"
+        )
+    if values.get(_USE_ID) is not None and not {APICURIO, APICURIO_V3} & {*framings}:
+        raise ConfigError(
+            f"{_USE_ID} has no effect with {name}={_joined(values[name])}",
+            hint="it is for the prefixes that framings=apicurio and apicurio-v3 read; headers say which ids they hold",
         )
 
 

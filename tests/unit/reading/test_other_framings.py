@@ -653,6 +653,17 @@ def test_a_framing_needs_its_registry_and_a_registry_its_framing(conf: dict[str,
         KafkaAvroDeserializer({key: value for key, value in options.items() if key != "framings"})
 
 
+@pytest.mark.parametrize("framings", [["apicurio-header"], ["glue"], ["azure", "headerless"]])
+def test_which_ids_prefixes_hold_is_said_for_framings_with_prefixes_alone(
+    conf: dict[str, Any], framings: list[str]
+) -> None:
+    options = declared(conf, *framings)
+    said = rf"apicurio\.registry\.use-id has no effect with framings=snip42,{','.join(framings)}"
+    with pytest.raises(ConfigError, match=said) as caught:
+        KafkaAvroDeserializer({**options, "apicurio.registry.use-id": "contentId"})
+    assert "headers say which ids they hold" in str(caught.value.hint)
+
+
 def test_the_path_of_apicurios_address_names_the_version(conf: dict[str, Any]) -> None:
     for url in ("http://localhost:1", "http://localhost:1/apis/ccompat/v7", "http://localhost:1/apis/registry"):
         with pytest.raises(ConfigError, match="ends with the version of the API, v2 or v3"):
@@ -726,7 +737,7 @@ def test_credentials_of_each_registry_go_to_it_alone(
 def test_a_pickle_carries_the_schemas_that_are_known(
     conf: dict[str, Any], written: bytes, others: ForeignStandIn
 ) -> None:
-    names = [name for name in ALL if name not in ("apicurio-v3", "glue")]
+    names = [name for name in ALL if name != "apicurio-v3"]
     reader = KafkaAvroDeserializer(declared(conf, *names))
     for name in names:
         assert reader.deserialize("orders", ONE_OF_EACH[name][0], headers=ONE_OF_EACH[name][1]) == ORDER
@@ -736,6 +747,7 @@ def test_a_pickle_carries_the_schemas_that_are_known(
     for name in names:
         assert copy.deserialize("orders", ONE_OF_EACH[name][0], headers=ONE_OF_EACH[name][1]) == ORDER
     assert len(others.asked) == before
+    assert policy_of(copy).registries["glue."].client.calls.total() == 0
 
 
 def test_more_prefixes_than_are_remembered_are_read(conf: dict[str, Any], written: bytes, glue: GlueStandIn) -> None:
