@@ -201,6 +201,11 @@ def found_by_search(site: Path) -> Any:
         *((name, "api") for name in re.findall(r"^\| `(\w+Error)`", API, re.MULTILINE)),
         *((command, "migrat" if command.startswith("migrate") else "cli") for command in commands()),
         *((option, "spark-") for option in SPARK),
+        *((framing, "which-registry") for framing in ("snip42", *config.BY_NAME, "headerless")),
+        *((vendor, "which-registry") for vendor in ("Confluent", "Apicurio", "AWS Glue", "Azure")),
+        ("EXTERNAL", "schema-types"),
+        *((client, "clients") for client in ("DeserializingShareConsumer", "asyncio", "FastStream", "Quix Streams")),
+        *((words, "observe") for words in ("OpenTelemetry", "Prometheus", "error.type")),
     ],
 )
 def test_the_search_finds(found_by_search: Any, words: str, page: str) -> None:
