@@ -111,8 +111,8 @@ def _read_as_before(
     return batch
 
 
-def _unpacked(policy: ReadPolicy, data: Any) -> Any:
-    """The messages, of which those that AWS Glue's serializer has compressed are unpacked."""
+def _unpacked(policy: ReadPolicy, data: Any) -> tuple[Any, int]:
+    """The messages, those unpacked that AWS Glue's serializer has compressed, and by how many bytes they have grown."""
     from streamnative_serdes.arrow.pieces import replaced  # pyarrow is not needed otherwise
 
     return replaced(data, PACKED, policy.signs.unpacked)
@@ -146,20 +146,21 @@ def _read_first(
     state = policy.binding.use(topic)
     messages = data if _are_messages(data) else None
     keys = _keys(policy, topic, messages if headers is None else headers)
+    grown = 0
     if policy.signs.unpacks:
-        data = _unpacked(policy, data)
+        data, grown = _unpacked(policy, data)
     given = BatchMessages(wanted, data, keys, error_column, message_keys, messages)
     seen = policy.evolution.of_columns()
     if seen is not None:
         read, target = _read_as_seen(given, seen)
         target.count(serdes)
-        return read
-    if read_as is not None:
-        return _read(given, wanted.columns(read_as))
-    read = _read_as_policy(given)
-    if isinstance(read.reader, BatchReader) and not (policy.signs.header or policy.signs.unpacks):
-        _keep(policy, (topic, dialect, large_types), state, read.reader)
-    return read
+    elif read_as is not None:
+        read = _read(given, wanted.columns(read_as))
+    else:
+        read = _read_as_policy(given)
+        if isinstance(read.reader, BatchReader) and not (policy.signs.header or policy.signs.unpacks):
+            _keep(policy, (topic, dialect, large_types), state, read.reader)
+    return read._replace(size=read.size - grown) if grown else read
 
 
 def _add_message(error: SerdesError, topic: str, data: Any) -> None:

@@ -139,19 +139,21 @@ def messages_of(data: Any) -> Messages:
     return Messages(kind, list(arrays))
 
 
-def replaced(data: Any, beginning: bytes, change: Callable[[bytes], bytes | None]) -> Any:
+def replaced(data: Any, beginning: bytes, change: Callable[[bytes], bytes | None]) -> tuple[Any, int]:
     """Return messages, those that begin with ``beginning`` as ``change`` returns them; unchanged where that is None.
+
+    The number says how many bytes longer they all are together.
 
     Raises:
         BatchTooLargeError: the changed messages have more than 1 GB together.
     """
     if has_client_messages(data):
         if any(message.error() is not None for message in data):  # whoever reads them says what is wrong
-            return data
+            return data, 0
         data = [message.value() for message in data]
     changes = _Changes(beginning, change)
     if isinstance(data, list | tuple):
-        return [changes.of(row, one) for row, one in enumerate(data)]
+        return [changes.of(row, one) for row, one in enumerate(data)], changes.grown
     if _is_pandas(data):
         data = _array_of_messages(data)
     elif not isinstance(data, pa.Array | pa.ChunkedArray):
@@ -160,11 +162,11 @@ def replaced(data: Any, beginning: bytes, change: Callable[[bytes], bytes | None
         elif hasattr(data, "__arrow_c_array__"):
             data = pa.array(data)
         else:  # whoever reads it says what is wrong
-            return data
+            return data, 0
     if isinstance(data, pa.Array):
-        return changes.of_array(data)
+        return changes.of_array(data), changes.grown
     chunks = [changes.of_array(chunk) for chunk in data.chunks]
-    return pa.chunked_array(chunks) if chunks else data
+    return (pa.chunked_array(chunks) if chunks else data), changes.grown
 
 
 _MOST_CHANGED = 2**30  # bytes of a batch, of which pyarrow makes copies
@@ -176,6 +178,7 @@ class _Changes:
     def __init__(self, beginning: bytes, change: Callable[[bytes], bytes | None]) -> None:
         self._beginning, self._change = beginning, change
         self._rows = self._size = 0  # of the arrays before, and in bytes
+        self.grown = 0  # bytes
 
     def of_array(self, data: pa.Array) -> pa.Array:
         kind = data.type
@@ -200,6 +203,7 @@ class _Changes:
         if new is None:
             return message
         self._size += len(new)
+        self.grown += len(new) - len(message)
         if self._size > _MOST_CHANGED and row:
             error = BatchTooLargeError(
                 "the batch's messages are larger than 1 GB together when they are unpacked",

@@ -632,6 +632,19 @@ def test_bombs_that_fit_by_themselves_are_not_unpacked_together(
     assert sum(batch.num_rows for _, batch in parts) == len(messages), "a message by itself is never too large"
 
 
+@pytest.mark.parametrize("form", [list, pa.array, lambda messages: pa.chunked_array([messages[:2], messages[2:]])])
+@pytest.mark.parametrize("schema", [None, SCHEMA])
+def test_bytes_are_counted_as_they_were_passed_in(conf: dict[str, Any], written: bytes, form: Any, schema: Any) -> None:
+    datum = {"id": 0, "note": "x" * 997}
+    packed = b"\3\5" + UUID_BYTES + zlib.compress(Codec(json.dumps(SCHEMA)).encode(datum))
+    rows, batches = (KafkaAvroDeserializer(declared(conf, "glue"), schema) for _ in range(2))
+    messages = [packed, written, packed]
+    for message in messages:
+        rows.deserialize("orders", message)
+    batches.deserialize_batch("orders", form(messages))
+    assert rows.stats()["bytes"] == batches.stats()["bytes"] == sum(map(len, messages))
+
+
 def test_compressed_messages_are_unpacked_in_later_batches_too(conf: dict[str, Any], written: bytes) -> None:
     reader = KafkaAvroDeserializer(declared(conf, "glue"))
     packed = b"\3\5" + UUID_BYTES + zlib.compress(BODY)
