@@ -15,7 +15,7 @@ from .framings import (
     SHORT_IDS,
     Framing,
 )
-from .option import Option, markdown, named, prefixed
+from .option import Option, checked, markdown, named, prefixed
 from .parsing import NOT_THERE, parse, refuse_idle_registry
 from .registry import REGISTRY_OPTIONS, key_schema, refuse_other_tenant, schema_limits
 from .serdes import (
@@ -66,6 +66,7 @@ __all__ = [
     "CodecArguments",
     "Framing",
     "Option",
+    "checked",
     "codec_arguments",
     "codec_options",
     "confluent_conf",

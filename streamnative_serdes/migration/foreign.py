@@ -17,6 +17,7 @@ from streamnative_serdes.schema_registry import ConfluentRegistryClient, Conflue
 from streamnative_serdes.schema_registry.foreign import FOREIGN_CLIENTS
 
 _URL: Final = "schema.registry.url"
+_FRAMINGS: Final = next(option for option in config.DESERIALIZER_OPTIONS if option.key == "framings")
 
 
 class ForeignFramings:
@@ -115,7 +116,7 @@ class ForeignRegistry:
 def _checked(conf: Mapping[str, Any]) -> dict[str, Any]:
     known = {option.key for option in config.DESERIALIZER_OPTIONS}
     given = {key: value for key, value in conf.items() if key in known}
-    framings = given["framings"].split(",") if isinstance(given["framings"], str) else given["framings"]
+    framings = config.checked(_FRAMINGS, given["framings"])
     found = {config.BY_NAME[name].registry for name in framings if name in config.BY_NAME}
     if len(found) != 1 or CONFLUENTS in found:
         raise ConfigError(
@@ -126,10 +127,12 @@ def _checked(conf: Mapping[str, Any]) -> dict[str, Any]:
     address = next(framing.option for framing in config.FRAMINGS if framing.registry == prefix)
     own = {key: value for key, value in given.items() if f"confluent.{key}" in known}
     moved = {config.prefixed(prefix, key): value for key, value in own.items() if key != _URL}
+    if prefix == "glue." and any(value is not None for value in moved.values()):
+        raise ConfigError(f"{min(own.keys() - {_URL})} has no effect: AWS Glue is asked through boto3, which signs in")
     rest = {key: value for key, value in given.items() if key not in own}
     return config.parse(
         config.DESERIALIZER_OPTIONS,
-        {address: given.get(_URL), **({} if prefix == "glue." else moved), **rest, _URL: "http://unused"},
+        {address: given.get(_URL), **moved, **rest, _URL: "http://unused"},
         strict=True,
     )
 

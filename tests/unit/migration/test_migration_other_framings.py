@@ -75,6 +75,24 @@ def test_a_source_has_the_framings_of_one_registry(framings: str, said: str) -> 
         ForeignFramings({"schema.registry.url": "http://localhost:1", "framings": framings})
 
 
+@pytest.mark.parametrize("framings", ["snip42, glue", ["snip42", "glue"]])
+def test_framings_are_given_as_to_a_deserializer(framings: Any) -> None:
+    made = ForeignFramings({"schema.registry.url": "eu-west-1", "framings": framings})
+    assert made.name_of(b"\3\0" + bytes(16), ()) == ("schema version 00000000-0000-0000-0000-000000000000", 18)
+
+
+@pytest.mark.parametrize("framings", [5, ["snip42", 3], "snip42,glu", None])
+def test_framings_of_another_form_are_a_typed_error(framings: Any) -> None:
+    with pytest.raises(ConfigError, match="framings"):
+        ForeignFramings({"schema.registry.url": "eu-west-1", "framings": framings})
+
+
+def test_credentials_that_boto3_would_not_see_are_refused() -> None:
+    options = {"schema.registry.url": "eu-west-1", "framings": "snip42,glue", "basic.auth.user.info": "a:b"}
+    with pytest.raises(ConfigError, match=r"basic\.auth\.user\.info has no effect: AWS Glue is asked through boto3"):
+        ForeignFramings(options)
+
+
 def test_only_the_way_forward_has_them_and_keys_are_kept() -> None:
     other = Side({}, {"schema.registry.url": "http://localhost:1/apis/registry/v2", "framings": "snip42,apicurio"})
     pulsar = Side({}, {"schema.registry.url": "http://localhost:1"})
