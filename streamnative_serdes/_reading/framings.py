@@ -142,7 +142,7 @@ class Signs:
         Args:
             headers: a list of (name, value) tuples, or a dict, as clients return them; or None.
         """
-        return self._first(headers)[0] or None
+        return (self._first(headers)[0] or None) if headers else None
 
     def named_in(self, headers: Any) -> tuple[str, SchemaName] | None:
         """The framing and the schema that headers name, or None."""
@@ -159,10 +159,16 @@ class Signs:
 
     def _first(self, headers: Any) -> tuple[int, str]:
         found: dict[str, Any] = {}  # the first of several headers of one name counts
-        for name, value in (headers.items() if isinstance(headers, Mapping) else headers) or ():
-            if name in self._headers:
-                found.setdefault(name, value)
-        for name in self._headers if len(found) > 1 else found:
+        ours = self._headers
+        try:
+            for name, value in headers if type(headers) is list else _pairs(headers):
+                if name in ours:
+                    found.setdefault(name, value)
+        except (TypeError, ValueError):
+            got = f"{type(headers).__name__}: {headers!r:.100}"
+            hint = "as confluent-kafka's message.headers() returns them"
+            raise DecodeError(f"expected headers as (name, value) pairs or a dict, got {got}", hint=hint) from None
+        for name in ours if len(found) > 1 else found:
             if name in found and (key := self.header_key(found[name], name)):
                 return key, name
         return 0, ""
@@ -174,9 +180,11 @@ class Signs:
 
     def header_key(self, value: Any, name: str = HEADER) -> int:
         """The key of this value of the header; 0 if the value is no sign."""
-        if not isinstance(value, (bytes, bytearray, memoryview)):
-            return 0
-        sign = name, bytes(value)
+        if type(value) is not bytes:
+            if not isinstance(value, (bytes, bytearray, memoryview)):
+                return 0
+            value = bytes(value)
+        sign = name, value
         return self._keys.get(sign) or (self._give(sign, self._headers[name]) if is_sign_of(*sign) else 0)
 
     def prefix_key(self, prefix: bytes) -> int:
@@ -263,6 +271,10 @@ def foreign_id(framing: config.Framing, prefix: bytes, use_id: str | None = None
         return ForeignId("azure.", "schema id", prefix[-32:].decode())
     kind = use_id or ("globalId" if framing.name == config.APICURIO else "contentId")
     return ForeignId("apicurio.", kind, int.from_bytes(prefix[1:]))
+
+
+def _pairs(headers: Any) -> Iterable[tuple[str, Any]]:
+    return (headers.items() if isinstance(headers, Mapping) else headers) or ()
 
 
 def _header_names(framing: config.Framing, part: str) -> tuple[str, ...]:

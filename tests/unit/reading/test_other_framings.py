@@ -830,3 +830,10 @@ def test_damaged_arrays_of_messages_are_errors(conf: dict[str, Any], written: by
         reader.deserialize_batch("orders", damaged)
     with pytest.raises((DecodeError, TypeError)):
         reader.deserialize_batch("orders", pa.array([1, 2]))
+
+
+@pytest.mark.parametrize("headers", [5, [("a",)], [([], b"x")], "text", [b"a"]])
+def test_headers_of_another_form_are_a_typed_error(conf: dict[str, Any], written: bytes, headers: Any) -> None:
+    reader = KafkaAvroDeserializer(declared(conf, "apicurio-header"))
+    with pytest.raises(DecodeError, match=r"expected headers as \(name, value\) pairs or a dict, got"):
+        reader.deserialize("orders", written[10:], headers=headers)
