@@ -62,8 +62,8 @@ def foreign_prefix(data, int which):
 
 cdef class SignTable:
 
-    def __cinit__(self, signs):
-        self.which, self.prefix_key = signs.which, signs.prefix_key
+    def __cinit__(self, int which, prefix_key):
+        self.which, self.prefix_key = which, prefix_key
         self.signs = <Sign*>calloc(SIGN_SLOTS, sizeof(Sign))
         if self.signs is NULL:
             raise MemoryError()

@@ -298,8 +298,8 @@ cdef class _Serdes:
         held = self.last, self.last_pair
         before.take(self)
         with cython.critical_section(other):
+            self.generation = other.generation      # first: if anything lets others run, all is copied once more
             self.take(other)
-            self.generation = other.generation
         self.last = self.last_pair = None
         del held
         return 0

@@ -161,7 +161,7 @@ cdef class Batch:
     cdef int read_signs(self, object signs, object keys) except -1:
         self.signs, self.bare, self.prefix = True, signs.headerless, signs.prefix
         self.prefix_second, self.foreign = signs.prefix_second, signs.which
-        self.prefixes = SignTable(signs) if self.foreign else None
+        self.prefixes = SignTable(signs.which, signs.prefix_key) if self.foreign else None
         if keys is not None:
             PyObject_GetBuffer(keys, &self.keys_view, PyBUF_SIMPLE)
             self.keyed = True

@@ -49,7 +49,7 @@ cdef class Deserializer(_Serdes):
         if signs is not None and signs.in_use:
             self.bare, self.prefix, self.headers = signs.headerless, signs.prefix, signs.header
             self.prefix_second, self.signs = signs.prefix_second, signs
-            self.prefixes = SignTable(signs) if signs.which else None
+            self.prefixes = SignTable(signs.which, signs.prefix_key) if signs.which else None
         return 0
 
     cdef int begin_caches(self, Py_ssize_t capacity) except -1:
@@ -63,7 +63,9 @@ cdef class Deserializer(_Serdes):
         self.signs, self.competing, self.paired = reader.signs, reader.competing, reader.paired
         self.bare, self.prefix, self.headers = reader.bare, reader.prefix, reader.headers
         self.prefix_second = reader.prefix_second
-        self.prefixes = None if reader.prefixes is None else SignTable(self.signs)     # each thread has its own
+        self.prefixes = None
+        if reader.prefixes is not None:     # each thread has its own
+            self.prefixes = SignTable(reader.prefixes.which, reader.prefixes.prefix_key)
         return 0
 
     cdef bint reads_pairs(self, object topic) except -1:
