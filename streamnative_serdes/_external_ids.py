@@ -32,7 +32,7 @@ _HINT: Final = (
 
 
 class SchemaIds(NamedTuple):
-    """The ids of a message's schemas, of Kafka's form; empty if there is none. ``key`` is None unless it is a pair."""
+    """The schema ids of a message, as Kafka's clients write them; ``key`` is None unless the message is a pair."""
 
     key: bytes | None = None
     value: bytes = b""

@@ -103,7 +103,7 @@ class Signs:
             framings = tuple(framing for framing in framings if framing != config.HEADERLESS)
         self.expected = ", ".join(framings[1:] if is_key else framings)
         self.prefix = config.CONFLUENT in framings
-        # The first framing that is in headers, "" if there is none, and whether there is one.
+        # The name of the first declared framing whose sign is a header; "" if no framing has one.
         self.by_header = next((framing.name for framing in self.declared if not framing.size), "")
         self.header = bool(self.by_header)
         self.headerless = config.HEADERLESS in framings

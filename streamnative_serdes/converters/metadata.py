@@ -42,7 +42,7 @@ class Metadata:
         partition_key: as stored; base64 if ``base64_key``.
         messages: the number of messages in the batch; None if the entry is one message without a batch.
         encrypted: whether the payload is encrypted.
-        schema_id: of a schema outside of Pulsar, as stored (PIP-420); empty if there is none.
+        schema_id: the bytes of the field ``schema_id`` (PIP-420); b"" if the message has no such field.
         null_key: of a KeyValue with the encoding SEPARATED: whether its key is null.
         payload_size: of one message in a batch, in bytes; so is ``compacted_out``.
         uuid: of a message in chunks; ``chunks`` are their number, ``chunk_id`` is this one's.

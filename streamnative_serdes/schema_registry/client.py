@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
@@ -14,7 +13,7 @@ from streamnative_serdes.errors import SchemaNotFoundError, SchemaRegistryError
 
 from . import pulsar_api as answers
 from .pulsar_api import MAX_VERSION, Compatibility, SchemaInfo, require_version
-from .rest import Rest
+from .rest import Rest, RestClient
 from .topic_name import TopicName, namespace_path, topic_names
 
 _T = TypeVar("_T")
@@ -30,7 +29,7 @@ _POLICY = "the right to change policies, which an admin of the tenant has"
 _STRATEGY: Final = "schemaCompatibilityStrategy"
 
 
-class SchemaRegistryClient:
+class SchemaRegistryClient(RestClient):
     """Pulsar's schema registry over HTTP. It caches nothing; threads may share it.
 
     Args:
@@ -61,24 +60,6 @@ class SchemaRegistryClient:
 
     def __repr__(self) -> str:
         return f"SchemaRegistryClient({','.join(self._rest.urls)})"
-
-    @property
-    def calls(self) -> Counter[str]:
-        """HTTP requests sent by this process so far, retries and redirects included, by method."""
-        return self._rest.calls
-
-    @property
-    def answered(self) -> frozenset[str]:
-        """Addresses that have ever answered, an OAuth issuer's included; these are retried for ``retries.total.ms``."""
-        return self._rest.answered
-
-    def met(self, answered: Iterable[str]) -> None:
-        """Note that these addresses have answered another process."""
-        self._rest.met(answered)
-
-    def close(self) -> None:
-        """Close the connections. The client stays usable: the next call opens new ones."""
-        self._rest.close()
 
     def latest(self, topic: str | TopicName, *, patience: float | None = None) -> SchemaInfo:
         """The topic's latest schema; ``patience`` limits all attempts, in seconds, below ``retries.total.ms``."""

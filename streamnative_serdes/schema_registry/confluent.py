@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
 from urllib.parse import quote
 from uuid import UUID
@@ -19,13 +18,13 @@ from streamnative_serdes.errors import MissingEndpointError, SchemaError, Schema
 from . import confluent_info as info
 from .confluent_api import confluent_api
 from .confluent_info import MAX_ID, ConfluentSchema
-from .rest import Rest
+from .rest import Rest, RestClient
 
 _READ, _WRITE = "the right to read the subject", "the right to write to the subject"
 _MOST_FETCHED: Final = 1_000  # schemas that one schema refers to, directly or not
 
 
-class ConfluentRegistryClient:
+class ConfluentRegistryClient(RestClient):
     """A registry with Confluent's REST API: Confluent's own, Apicurio's ``ccompat``, Karapace, Redpanda, KoP's.
 
     It caches nothing; threads may share it.
@@ -61,24 +60,6 @@ class ConfluentRegistryClient:
 
     def __repr__(self) -> str:
         return f"ConfluentRegistryClient({','.join(self._rest.urls)})"
-
-    @property
-    def calls(self) -> Counter[str]:
-        """HTTP requests sent by this process so far, retries and redirects included, by method."""
-        return self._rest.calls
-
-    @property
-    def answered(self) -> frozenset[str]:
-        """Addresses that have ever answered, an OAuth issuer's included; these are retried for ``retries.total.ms``."""
-        return self._rest.answered
-
-    def met(self, answered: Iterable[str]) -> None:
-        """Note that these addresses have answered another process."""
-        self._rest.met(answered)
-
-    def close(self) -> None:
-        """Close the connections. The client stays usable: the next call opens new ones."""
-        self._rest.close()
 
     # Schemas
 

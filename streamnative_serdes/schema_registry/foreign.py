@@ -29,14 +29,14 @@ from streamnative_serdes.errors import (
 )
 
 from .confluent_info import ConfluentSchema
-from .rest import Api, Rest
+from .rest import Api, Rest, RestClient
 
 _PASSING: Final = frozenset({429, 500, 502, 503, 504})
 _MOST_FETCHED: Final = 1_000  # schemas that one schema refers to, directly or not
 Key = tuple[Any, str, Any]  # (registry, kind, id), as _reading.framings.ForeignId
 
 
-class _RestClient:
+class _ByIdClient(RestClient):
     """The requests of the two clients over HTTP."""
 
     KIND: ClassVar[str]
@@ -52,24 +52,6 @@ class _RestClient:
         self._rest = Rest(conf, _api(conf, self.KIND, self.ADDRESS), clock=clock, sleep=sleep)
         self._most = schema_limits(conf).size
 
-    @property
-    def calls(self) -> Counter[str]:
-        """HTTP requests sent by this process so far, retries and redirects included, by method."""
-        return self._rest.calls
-
-    @property
-    def answered(self) -> frozenset[str]:
-        """Addresses that have ever answered."""
-        return self._rest.answered
-
-    def met(self, answered: Iterable[str]) -> None:
-        """Note that these addresses have answered another process."""
-        self._rest.met(answered)
-
-    def close(self) -> None:
-        """Close the connections. The client stays usable."""
-        self._rest.close()
-
     def self_contained(self, schema: ConfluentSchema) -> str:
         """The text of a schema, which refers to no other schemas."""
         return schema.schema_str
@@ -78,7 +60,7 @@ class _RestClient:
         return self._rest.request("GET", path, f"read {what}", "the right to read schemas")
 
 
-class ApicurioClient(_RestClient):
+class ApicurioClient(_ByIdClient):
     """Apicurio's own API, version 2 or 3, as the path of ``apicurio.registry.url`` says."""
 
     KIND = "an Apicurio registry"
@@ -146,7 +128,7 @@ def _references(tree: Any) -> tuple[SchemaReference, ...]:
     return tuple(found)
 
 
-class AzureClient(_RestClient):
+class AzureClient(_ByIdClient):
     """The Azure Schema Registry of an Event Hubs namespace."""
 
     KIND = "an Azure Schema Registry"
