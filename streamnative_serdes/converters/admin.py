@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -16,7 +15,7 @@ from streamnative_serdes._http.reply import Reply
 from streamnative_serdes.errors import ConfigError, DecodeError, RegistryUnavailableError, SchemaRegistryError
 from streamnative_serdes.schema_registry import TopicName
 from streamnative_serdes.schema_registry.pulsar_api import hint_for, pulsar_api, refusal
-from streamnative_serdes.schema_registry.rest import Rest
+from streamnative_serdes.schema_registry.rest import Rest, RestClient
 
 from .admin_headers import entry_of
 from .stored import StoredEntry
@@ -40,7 +39,7 @@ class _Part:
     number: int
 
 
-class AdminEntryReader:
+class AdminEntryReader(RestClient):
     """Reads entries as the broker has stored them, of Kafka's and Pulsar's format.
 
     Pulsar's client for Python returns messages without data for entries of Kafka's format, and none of its clients but
@@ -78,7 +77,7 @@ class AdminEntryReader:
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
         checked = _config.parse(_config.REGISTRY_OPTIONS, conf, strict=True)
-        self._rest = Rest(checked, replace(pulsar_api(checked), refusal=_refusal), clock=clock, sleep=sleep)
+        self.rest = Rest(checked, replace(pulsar_api(checked), refusal=_refusal), clock=clock, sleep=sleep)
         self._tenant, self._namespace = checked["pulsar.tenant"], checked["pulsar.namespace"]
         self._blanks = blanks
 
@@ -89,15 +88,6 @@ class AdminEntryReader:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
-
-    @property
-    def calls(self) -> Counter[str]:
-        """HTTP requests sent by this process so far, retries and redirects included, by method."""
-        return self._rest.calls
-
-    def close(self) -> None:
-        """Close the connections. The reader stays usable: the next call opens new ones."""
-        self._rest.close()
 
     def entries(
         self, topic: str, *, partition: int | None = None, start: tuple[int, int] = (0, 0)
@@ -138,19 +128,19 @@ class AdminEntryReader:
         if partition is not None:
             return [_part(name, partition)]
         request = self._request(name, f"{_API}{name.path}/partitions", "list the partitions of the topic")
-        count = self._rest.ask(request, _partitions)
+        count = self.rest.ask(request, _partitions)
         return [_part(name, number) for number in range(count)] if count else [_part(name, -1)]
 
     def _ledgers(self, name: TopicName, part: _Part) -> list[tuple[int, int]]:
         """The ledgers of a partition, and the present number of entries in each."""
         request = self._request(name, f"{part.path}/internalStats", "list the ledgers of the topic")
-        return self._rest.ask(request, _ledgers)
+        return self.rest.ask(request, _ledgers)
 
     def _entry(self, name: TopicName, part: _Part, ledger: int, number: int) -> StoredEntry:
         request = self._request(name, f"{part.path}/ledger/{ledger}/entry/{number}", f"read entry {ledger}:{number}")
         reply = self._sent(request)
         if reply.status != 200:
-            self._rest.understood(request, reply, lambda _: None)  # raises
+            self.rest.understood(request, reply, lambda _: None)  # raises
         if reply.headers.get("X-Pulsar-Message-ID") != f"{ledger}:{number}":
             raise _no_entry(request, reply)
         try:
@@ -163,13 +153,13 @@ class AdminEntryReader:
 
     def _sent(self, request: ApiRequest) -> Reply:
         try:
-            return self._rest.send(request)
+            return self.rest.send(request)
         except RegistryUnavailableError as error:
             error.hint = error.hint or _NO_ANSWER
             raise
 
     def _request(self, name: TopicName, path: str, operation: str) -> ApiRequest:
-        return self._rest.request("GET", path, operation, _RIGHT, name.given)
+        return self.rest.request("GET", path, operation, _RIGHT, name.given)
 
 
 def _part(name: TopicName, number: int) -> _Part:

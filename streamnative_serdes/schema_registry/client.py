@@ -54,17 +54,17 @@ class SchemaRegistryClient(RestClient):
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
-        self._rest = Rest(conf, answers.pulsar_api(conf), clock=clock, sleep=sleep)
+        self.rest = Rest(conf, answers.pulsar_api(conf), clock=clock, sleep=sleep)
         self._tenant, self._namespace = conf["pulsar.tenant"], conf["pulsar.namespace"]
         TopicName.parse("checked", self._tenant, self._namespace)
 
     def __repr__(self) -> str:
-        return f"SchemaRegistryClient({','.join(self._rest.urls)})"
+        return f"SchemaRegistryClient({','.join(self.rest.urls)})"
 
     def latest(self, topic: str | TopicName, *, patience: float | None = None) -> SchemaInfo:
         """The topic's latest schema; ``patience`` limits all attempts, in seconds, below ``retries.total.ms``."""
         request = self._request("GET", topic, "schema", "read the latest schema", _READ, patience=patience)
-        return self._rest.ask(request, answers.schema_info)
+        return self.rest.ask(request, answers.schema_info)
 
     def by_version(self, topic: str | TopicName, version: int, *, patience: float | None = None) -> SchemaInfo:
         """The schema with this version; ``patience`` as in :meth:`latest`. Raises ConfigError unless it is an int."""
@@ -76,7 +76,7 @@ class SchemaRegistryClient(RestClient):
             raise SchemaNotFoundError(
                 f"expected a version from 0 to {MAX_VERSION}", topic=request.topic, version=version, url=request.url
             )
-        found = self._rest.ask(request, answers.schema_info)
+        found = self.rest.ask(request, answers.schema_info)
         if found.version != version:
             raise SchemaRegistryError(
                 f"asked the registry for its version {version}, got version {found.version}",
@@ -88,7 +88,7 @@ class SchemaRegistryClient(RestClient):
 
     def all_versions(self, topic: str | TopicName) -> list[SchemaInfo]:
         """All schemas that are not deleted, oldest first; an empty list if there are none."""
-        return self._rest.ask(self._request("GET", topic, "schemas", "list the schemas", _READ), answers.schema_infos)
+        return self.rest.ask(self._request("GET", topic, "schemas", "list the schemas", _READ), answers.schema_infos)
 
     def register(
         self,
@@ -105,7 +105,7 @@ class SchemaRegistryClient(RestClient):
             InvalidSchemaError: Pulsar refuses this text or type.
         """
         request = self._post(topic, "schema", "register a schema", _WRITE, text, type, properties)
-        return self._rest.ask(request, answers.registered_version)
+        return self.rest.ask(request, answers.registered_version)
 
     def compatibility(
         self,
@@ -117,10 +117,10 @@ class SchemaRegistryClient(RestClient):
     ) -> Compatibility:
         """Whether the topic would accept this schema. Pulsar requires a tenant admin for this request."""
         request = self._post(topic, "compatibility", "check a schema's compatibility", _ADMIN, text, type, properties)
-        reply = self._rest.send(request)
+        reply = self.rest.send(request)
         if answers.incompatible(reply):
             return Compatibility(False, None, reply.words())
-        return self._rest.understood(request, reply, answers.compatibility)
+        return self.rest.understood(request, reply, answers.compatibility)
 
     def delete(self, topic: str | TopicName, *, force: bool = False) -> int | None:
         """Delete all schemas of the topic. A retry after a lost response deletes again, which is harmless.
@@ -130,7 +130,7 @@ class SchemaRegistryClient(RestClient):
             which versions start at 0 again.
         """
         leaf = "schema?force=true" if force else "schema"
-        return self._rest.ask(self._request("DELETE", topic, leaf, "delete the schemas", _ADMIN), answers.version)
+        return self.rest.ask(self._request("DELETE", topic, leaf, "delete the schemas", _ADMIN), answers.version)
 
     def topics(self, namespace: str) -> list[TopicName]:
         """All persistent topics of ``tenant/namespace``, in order of their names; partitions are one topic.
@@ -142,22 +142,22 @@ class SchemaRegistryClient(RestClient):
         path = namespace_path(namespace)
         # The first answer has the topics without partitions and all partitions; the second, the partitioned topics.
         requests = [self._list(path), self._list(f"{path}/partitioned")]
-        names = {str(name): name for request in requests for name in self._rest.ask(request, topic_names)}
+        names = {str(name): name for request in requests for name in self.rest.ask(request, topic_names)}
         return [names[name] for name in sorted(names)]
 
     def delete_topic(self, topic: str | TopicName) -> None:
         """Delete a partitioned topic with its messages and schemas; a missing topic is not an error."""
         name = topic if isinstance(topic, TopicName) else TopicName.parse(topic, self._tenant, self._namespace)
         path = f"{_TOPICS_API}{name.path}/partitions?force=true"
-        request = self._rest.request("DELETE", path, "delete the topic", _ADMIN, name.given)
-        reply = self._rest.send(request)
+        request = self.rest.request("DELETE", path, "delete the topic", _ADMIN, name.given)
+        reply = self.rest.send(request)
         if reply.status not in (200, 204, 404):
-            self._rest.understood(request, reply, lambda _: None)  # raises
+            self.rest.understood(request, reply, lambda _: None)  # raises
 
     def clusters(self) -> list[str]:
         """The names of Pulsar's clusters; the name of a KoP's cluster is the cluster id for Kafka's clients."""
-        request = self._rest.request("GET", _CLUSTERS_API, "list the clusters", "to be a user of the cluster")
-        return self._rest.ask(request, answers.names)
+        request = self.rest.request("GET", _CLUSTERS_API, "list the clusters", "to be a user of the cluster")
+        return self.rest.ask(request, answers.names)
 
     def retention(self, namespace: str) -> tuple[int, int] | None:
         """How long, in minutes, and up to which size, in MB, a namespace keeps messages that no subscription needs.
@@ -209,29 +209,29 @@ class SchemaRegistryClient(RestClient):
         return self._policy_of(request, answers.strategy)
 
     def _policy_of(self, request: ApiRequest, meaning: Callable[[Any], _T]) -> _T | None:
-        reply = self._rest.send(request)
+        reply = self.rest.send(request)
         if reply.status in _SUCCESSES and not reply.body:  # Java's null
             return None
-        return self._rest.understood(request, reply, meaning)
+        return self.rest.understood(request, reply, meaning)
 
     def _done(self, request: ApiRequest) -> None:
-        reply = self._rest.send(request)
+        reply = self.rest.send(request)
         if reply.status not in _SUCCESSES:
-            self._rest.understood(request, reply, lambda _: None)
+            self.rest.understood(request, reply, lambda _: None)
 
     def _policy(self, method: str, topic: str | TopicName, operation: str, **more: Any) -> ApiRequest:
         name = self._name(topic)
         path = f"{_TOPICS_API}{name.path}/{_STRATEGY}"
-        return self._rest.request(method, path, f"{operation} of the topic", _POLICY, name.given, **more)
+        return self.rest.request(method, path, f"{operation} of the topic", _POLICY, name.given, **more)
 
     def _of_namespace(
         self, method: str, namespace: str, operation: str, policy: str = _STRATEGY, **more: Any
     ) -> ApiRequest:
         path = f"{_NAMESPACES_API}{namespace_path(namespace)}/{policy}"
-        return self._rest.request(method, path, f"{operation} of namespace {namespace}", _POLICY, **more)
+        return self.rest.request(method, path, f"{operation} of namespace {namespace}", _POLICY, **more)
 
     def _list(self, path: str) -> ApiRequest:
-        return self._rest.request("GET", f"{_TOPICS_API}{path}", "list the topics", _LIST)
+        return self.rest.request("GET", f"{_TOPICS_API}{path}", "list the topics", _LIST)
 
     def _post(
         self,
@@ -251,7 +251,7 @@ class SchemaRegistryClient(RestClient):
         self, method: str, topic: str | TopicName, leaf: str, operation: str, right: str, **more: Any
     ) -> ApiRequest:
         name = self._name(topic)
-        return self._rest.request(method, f"{_API}{name.path}/{leaf}", operation, right, name.given, **more)
+        return self.rest.request(method, f"{_API}{name.path}/{leaf}", operation, right, name.given, **more)
 
     def _name(self, topic: str | TopicName) -> TopicName:
         return topic if isinstance(topic, TopicName) else TopicName.parse(topic, self._tenant, self._namespace)

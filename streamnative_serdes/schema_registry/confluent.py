@@ -54,12 +54,12 @@ class ConfluentRegistryClient(RestClient):
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
-        self._rest = Rest(conf, confluent_api(conf), clock=clock, sleep=sleep)
+        self.rest = Rest(conf, confluent_api(conf), clock=clock, sleep=sleep)
         self._limits = schema_limits(conf)
         self._option = named(conf, "schema.registry.url")
 
     def __repr__(self) -> str:
-        return f"ConfluentRegistryClient({','.join(self._rest.urls)})"
+        return f"ConfluentRegistryClient({','.join(self.rest.urls)})"
 
     # Schemas
 
@@ -67,7 +67,7 @@ class ConfluentRegistryClient(RestClient):
         """The schema with this id, of whatever type."""
         if not 0 <= id <= MAX_ID:
             raise SchemaNotFoundError(f"expected a schema id from 0 to {MAX_ID}, got {id}")
-        return self._rest.ask(self._get(f"/schemas/ids/{id}", f"read the schema with id {id}"), info.schema)
+        return self.rest.ask(self._get(f"/schemas/ids/{id}", f"read the schema with id {id}"), info.schema)
 
     def by_guid(self, guid: bytes | str) -> ConfluentSchema:
         """The schema with this GUID: 16 bytes, or its text.
@@ -77,7 +77,7 @@ class ConfluentRegistryClient(RestClient):
         """
         text = _guid(guid)
         try:
-            return self._rest.ask(self._get(f"/schemas/guids/{text}", f"read the schema with GUID {text}"), info.schema)
+            return self.rest.ask(self._get(f"/schemas/guids/{text}", f"read the schema with GUID {text}"), info.schema)
         except MissingEndpointError as error:
             error.hint = f"the registry does not support GUIDs, or {self._option} is not its address"
             raise
@@ -89,7 +89,7 @@ class ConfluentRegistryClient(RestClient):
         )
         if version != "latest" and not 1 <= version <= MAX_ID:
             raise SchemaNotFoundError(f"cannot {request.operation}: expected a version from 1", url=request.url)
-        return self._rest.ask(request, info.schema)
+        return self.rest.ask(request, info.schema)
 
     def schema(self, id: int) -> str:  # noqa: A002
         """The Avro schema with this id as one text, with the types that it refers to written out inside.
@@ -126,26 +126,26 @@ class ConfluentRegistryClient(RestClient):
 
     def subjects(self) -> list[str]:
         """All subjects."""
-        return self._rest.ask(self._get("/subjects", "list the subjects"), info.subjects)
+        return self.rest.ask(self._get("/subjects", "list the subjects"), info.subjects)
 
     def versions(self, subject: str) -> list[int]:
         """The subject's versions that are not deleted, in order."""
         request = self._get(f"{_path(subject)}/versions", f"list the versions of subject {_shown(subject)}")
-        return self._rest.ask(request, info.versions)
+        return self.rest.ask(request, info.versions)
 
     def subject_versions(self, id: int) -> list[tuple[str, int]]:  # noqa: A002
         """The subjects that have the schema with this id, each with its version."""
         request = self._get(f"/schemas/ids/{id}/versions", f"list the subjects of the schema with id {id}")
-        return self._rest.ask(request, info.subject_versions)
+        return self.rest.ask(request, info.subject_versions)
 
     def compatibility(self, subject: str) -> str:
         """The subject's compatibility level, such as ``BACKWARD``; by default, the registry's level."""
         of_all = self._get("/config", "read the compatibility level")
         try:
             path = f"/config/{_quoted(subject)}?defaultToGlobal=true"
-            return self._rest.ask(self._get(path, f"read the compatibility level of {_shown(subject)}"), info.level)
+            return self.rest.ask(self._get(path, f"read the compatibility level of {_shown(subject)}"), info.level)
         except SchemaNotFoundError:  # of registries that ignore defaultToGlobal
-            return self._rest.ask(of_all, info.level)
+            return self.rest.ask(of_all, info.level)
 
     def lookup(self, subject: str, schema: str | ConfluentSchema) -> tuple[int, int]:
         """Id and version of this schema in the subject.
@@ -154,7 +154,7 @@ class ConfluentRegistryClient(RestClient):
             SchemaNotFoundError: the subject does not exist, or does not have this schema.
         """
         request = self._post(_path(subject), f"look up a schema of subject {_shown(subject)}", _READ, schema)
-        return self._rest.ask(request, info.identified)
+        return self.rest.ask(request, info.identified)
 
     def register(self, subject: str, schema: str | ConfluentSchema) -> int:
         """Register a schema, and return its id, new or existing. Registering twice is harmless, so retries are safe.
@@ -165,10 +165,10 @@ class ConfluentRegistryClient(RestClient):
         """
         path = f"{_path(subject)}/versions"
         request = self._post(path, f"register a schema in subject {_shown(subject)}", _WRITE, schema)
-        return self._rest.ask(request, info.registered_id)
+        return self.rest.ask(request, info.registered_id)
 
     def _get(self, path: str, operation: str) -> ApiRequest:
-        return self._rest.request("GET", path, operation, _READ)
+        return self.rest.request("GET", path, operation, _READ)
 
     def _post(self, path: str, operation: str, right: str, schema: str | ConfluentSchema) -> ApiRequest:
         given = ConfluentSchema(schema) if isinstance(schema, str) else schema
@@ -177,7 +177,7 @@ class ConfluentRegistryClient(RestClient):
             body["schemaType"] = given.schema_type
         if given.references:
             body["references"] = [reference.to_dict() for reference in given.references]
-        return self._rest.request("POST", path, operation, right, body=json.dumps(body).encode())
+        return self.rest.request("POST", path, operation, right, body=json.dumps(body).encode())
 
 
 def _avro(schema: ConfluentSchema) -> ConfluentSchema:

@@ -49,7 +49,7 @@ class _ByIdClient(RestClient):
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
-        self._rest = Rest(conf, _api(conf, self.KIND, self.ADDRESS), clock=clock, sleep=sleep)
+        self.rest = Rest(conf, _api(conf, self.KIND, self.ADDRESS), clock=clock, sleep=sleep)
         self._most = schema_limits(conf).size
 
     def self_contained(self, schema: ConfluentSchema) -> str:
@@ -57,7 +57,7 @@ class _ByIdClient(RestClient):
         return schema.schema_str
 
     def _get(self, path: str, what: str) -> ApiRequest:
-        return self._rest.request("GET", path, f"read {what}", "the right to read schemas")
+        return self.rest.request("GET", path, f"read {what}", "the right to read schemas")
 
 
 class ApicurioClient(_ByIdClient):
@@ -68,7 +68,7 @@ class ApicurioClient(_ByIdClient):
 
     def __init__(self, conf: Mapping[str, Any], **clocks: Any) -> None:
         super().__init__(conf, **clocks)
-        version = self._rest.urls[0].rstrip("/").rpartition("/")[2]
+        version = self.rest.urls[0].rstrip("/").rpartition("/")[2]
         if version not in ("v2", "v3"):
             raise ConfigError(
                 "apicurio.registry.url: expected a path that ends with the version of the API, v2 or v3",
@@ -107,8 +107,8 @@ class ApicurioClient(_ByIdClient):
         return self_contained(schema, fetch)
 
     def _schema(self, path: str, references: str, what: str) -> ConfluentSchema:
-        text = self._rest.text(self._get(path, what))
-        return ConfluentSchema(text, references=self._rest.ask(self._get(references, what), _references))
+        text = self.rest.text(self._get(path, what))
+        return ConfluentSchema(text, references=self.rest.ask(self._get(references, what), _references))
 
 
 def _references(tree: Any) -> tuple[SchemaReference, ...]:
@@ -137,7 +137,7 @@ class AzureClient(_ByIdClient):
     def by_key(self, key: Key) -> ConfluentSchema:
         """The schema with this id, 32 hexadecimal digits."""
         request = self._get(f"/$schemaGroups/$schemas/{key[2]}?api-version=2023-07-01", f"the schema with id {key[2]}")
-        return ConfluentSchema(self._rest.text(request))
+        return ConfluentSchema(self.rest.text(request))
 
 
 def _api(conf: Mapping[str, Any], kind: str, address: str) -> Api:

@@ -71,25 +71,26 @@ class Api:
 class RestClient:
     """The members that the clients of all registries share: their requests go through one Rest."""
 
-    _rest: Rest
+    rest: Rest
+    """Sends and retries the requests."""
 
     @property
     def calls(self) -> Counter[str]:
         """HTTP requests sent by this process so far, retries and redirects included, by method."""
-        return self._rest.calls
+        return self.rest.calls
 
     @property
     def answered(self) -> frozenset[str]:
         """Addresses that have ever answered, an OAuth issuer's included; these are retried for ``retries.total.ms``."""
-        return self._rest.answered
+        return self.rest.answered
 
     def met(self, answered: Iterable[str]) -> None:
         """Note that these addresses have answered another process."""
-        self._rest.met(answered)
+        self.rest.met(answered)
 
     def close(self) -> None:
         """Close the connections. The client stays usable: the next call opens new ones."""
-        self._rest.close()
+        self.rest.close()
 
 
 class Rest:

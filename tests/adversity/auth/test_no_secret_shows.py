@@ -64,7 +64,7 @@ class World:
             serializer = KafkaAvroSerializer(options, '"int"')
             binding = policy_of(serializer).binding
             self.show(serializer, policy_of(serializer), binding, binding.client)
-            transport: Any = binding.client._rest
+            transport: Any = binding.client.rest
             self.show(transport, transport._auth, transport._exchange._tls, getattr(transport._auth, "_renewed", None))
             serializer.serialize("t", 1)
         except SerdesError as error:
@@ -79,7 +79,7 @@ class World:
             conf = config.confluent_conf(config.parse(config.DESERIALIZER_OPTIONS, given, strict=True), prefix)
             assert conf is not None
             client: Any = CLIENTS[prefix](conf)
-            transport: Any = client._rest
+            transport: Any = client.rest
             self.show(client, transport, transport._auth, transport._exchange._tls)
             client.by_key((prefix, "globalId", "1")) if prefix in OTHERS else client.schema(1)
         except SerdesError as error:

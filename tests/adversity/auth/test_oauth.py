@@ -196,7 +196,7 @@ def test_a_valid_token_is_used_while_the_issuer_is_down(caplog: pytest.LogCaptur
     with Issuer(lifetime=3600) as issuer, Guarded(issuer) as registry:
         asking = client(registry.url, issuer.options())
         asking.all_versions("t")
-        renewed: Any = asking._rest._auth._renewed
+        renewed: Any = asking.rest._auth._renewed
         object.__setattr__(renewed._held, "renew_from", 0.0)  # its end is near
         issuer.faults = [Answer(503)]
         assert asking.all_versions("t") == []

@@ -186,8 +186,8 @@ def test_a_pickle_carries_the_fact_that_a_registry_has_answered(clock: Clock) ->
         Binding.forget()
         worker: Any = pickle.loads(pickled)
         client = policy_of(worker).binding.client
-        client._rest.retrier._clock = client._rest._exchange._clock = clock
-        client._rest.retrier._sleep = clock.sleep
+        client.rest.retrier._clock = client.rest._exchange._clock = clock
+        client.rest.retrier._sleep = clock.sleep
         fails_after(clock, lambda: worker.serialize("another", 1), seconds)  # noqa: B023
     Binding.forget()
 
@@ -248,7 +248,7 @@ def test_an_issuer_that_has_answered_is_retried_longer_even_if_the_registry_neve
     with Issuer(lifetime=1.0) as issuer:
         asking = made(server.url, issuer.options(), clock)
         asking.latest("t")
-    asking._rest._answered.discard(server.url)
+    asking.rest._answered.discard(server.url)
     clock.now += 10  # the token's time is over
     fails_after(clock, lambda: asking.latest("t"), TOTAL)
     assert issuer.url in asking.answered

@@ -162,6 +162,6 @@ def test_no_token_shows_in_errors_logs_or_reprs(
         caplog.text,
         repr(serializer),
         repr(client),
-        repr(client._rest._auth),
+        repr(client.rest._auth),
     ]
     assert [text for text in shown if token in text or token.rpartition(".")[2] in text] == []
