@@ -37,7 +37,6 @@ WEIGHTS = {OURS: 1, "confluent": 2, "confluent-header": 2, "headerless": 1}
 FOREIGN = dict.fromkeys(("apicurio", "apicurio-header", "glue", "azure", "azure-content-type", "azure-header"), 1)
 FRAMINGS = [OURS, *(name for name in (WEIGHTS | FOREIGN) if name not in (OURS, "headerless")), "headerless"]
 UUID, HEX = bytes(range(16)), bytes(range(16)).hex()
-ALONE = 2_000  # messages that are read one by one
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 Way = Callable[[Any], tuple[bytes | None, list[dict[str, Any]]]]  # a message and its headers
 
@@ -113,8 +112,8 @@ def measured(count: int, rounds: int) -> Results:
             read = partial(deserializer.deserialize_batch, "orders", data, headers=headers)
             assert read().num_rows == count
             jobs.append(Job(("batch", name), read, count))
-            alone = [(message, [(h["key"], h["value"]) for h in headers] or None) for message, headers in pairs[:ALONE]]
-            jobs.append(Job(("alone", name), partial(read_alone, deserializer, alone), ALONE))
+            alone = [(message, [(h["key"], h["value"]) for h in headers] or None) for message, headers in pairs]
+            jobs.append(Job(("alone", name), partial(read_alone, deserializer, alone), count))
         return measure(jobs, rounds, warm_up=2)
 
 

@@ -174,8 +174,13 @@ class Signs:
         return 0, ""
 
     @property
+    def header_names(self) -> Iterable[str]:
+        """The names of the headers that count, the first that counts first."""
+        return self._headers.keys()
+
+    @property
     def header_keys(self) -> Iterable[tuple[str, Callable[[bytes], int]]]:
-        """The names of the headers that count, the first that counts first, with what makes keys of their values."""
+        """The names of these headers, each with the function that makes keys of their values."""
         return [(name, partial(self.header_key, name=name)) for name in self._headers]
 
     def header_key(self, value: Any, name: str = HEADER) -> int:
@@ -215,6 +220,10 @@ class Signs:
         with self._lock:
             if key in self._signs and len(self._known) < _MAX_HEADERS // 2:
                 self._known[key] = self._signs[key]
+
+    def known(self, key: int) -> _Sign | None:
+        """The sign of a key that is never forgotten, since its schema was found; or None."""
+        return self._known.get(key)
 
     def schema_of(self, key: int) -> SchemaName:
         """The schema that a key stands for.

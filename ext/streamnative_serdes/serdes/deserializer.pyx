@@ -3,6 +3,59 @@
 cdef enum:
     GLUE_SIZE = 18              # bytes of AWS Glue's prefix
     ZLIB = 5                    # its second byte, if the datum is compressed
+    RECENT_BITS = 7
+    MOST_VALUES = 1_000         # of one header
+
+
+cdef class Recent:
+    """What one thread has met last, where messages of several versions or framings alternate."""
+
+    cdef list bounds                    # Bounds, by the hash of their key
+    cdef Bound competing                # read messages without a header, beside the schema that their sign names
+    cdef dict headers                   # name -> value -> key, for headers that count
+
+    def __cinit__(self, names):
+        self.bounds, self.headers = [None] * (1 << RECENT_BITS), {name: {} for name in names}
+
+    cdef inline Py_ssize_t place(self, int64_t number) noexcept:
+        return <Py_ssize_t>(<uint64_t>number * <uint64_t>0x9E3779B97F4A7C15 >> (64 - RECENT_BITS))
+
+    cdef Bound find(self, object topic, int64_t number):
+        """The Bound that holds, or None."""
+        cdef Bound bound = <Bound>self.bounds[self.place(number)]
+        return bound if bound is not None and bound.number == number and bound.serves(topic) else None
+
+    cdef int64_t key_in(self, object headers) except? -1:
+        """The key of the one header that counts; NO_FRAMING if none does, 0 if the policy has to say."""
+        cdef PyObject* item
+        cdef dict values = None
+        cdef tuple pair
+        value = None
+        if type(headers) is not list:
+            return 0
+        for held in <list>headers:          # another thread may change it
+            if type(held) is not tuple or len(<tuple>held) != 2:
+                return 0
+            pair = <tuple>held
+            if type(pair[0]) is not str:
+                return 0
+            item = sns_item(self.headers, pair[0])
+            if item is not NULL:
+                if values is not None:
+                    return 0
+                values, value = <dict>given(item), pair[1]
+        if values is None:
+            return NO_FRAMING
+        item = sns_item(values, value) if type(value) is bytes else NULL
+        return 0 if item is NULL else <int64_t>given(item)
+
+    cdef int learn(self, str name, bytes value, int64_t key) except -1:
+        cdef dict values = self.headers[name]
+        if len(values) >= MOST_VALUES:
+            values.clear()
+        values[value] = key
+        return 0
+
 
 cdef class Deserializer(_Serdes):
     """The call path of a deserializer."""
@@ -16,6 +69,7 @@ cdef class Deserializer(_Serdes):
     cdef bint prefix_second             # with Confluent's prefix, messages are read without a header first
     cdef TopicCache competing           # what else may read messages that are read by a sign
     cdef dict paired                    # for keys, which may have a sign: whether a topic is of type KEY_VALUE
+    cdef Recent recent                  # replaced with the caches
 
     def __cinit__(self, *args, **kwargs):
         self.vectorcall = <void*>call_deserializer
@@ -50,11 +104,12 @@ cdef class Deserializer(_Serdes):
             self.bare, self.prefix, self.headers = signs.headerless, signs.prefix, signs.header
             self.prefix_second, self.signs = signs.prefix_second, signs
             self.prefixes = SignTable(signs.which, signs.prefix_key) if signs.which else None
+            self.recent = new_recent(signs)
         return 0
 
     cdef int begin_caches(self, Py_ssize_t capacity) except -1:
         _Serdes.begin_caches(self, capacity)
-        self.competing, self.paired = TopicCache(capacity), {}
+        self.competing, self.paired, self.recent = TopicCache(capacity), {}, new_recent(self.signs)
         return 0
 
     cdef int take(self, _Serdes other) except -1:
@@ -63,10 +118,39 @@ cdef class Deserializer(_Serdes):
         self.signs, self.competing, self.paired = reader.signs, reader.competing, reader.paired
         self.bare, self.prefix, self.headers = reader.bare, reader.prefix, reader.headers
         self.prefix_second = reader.prefix_second
-        self.prefixes = None
-        if reader.prefixes is not None:     # each thread has its own
-            self.prefixes = SignTable(reader.prefixes.which, reader.prefixes.prefix_key)
+        self.prefixes, self.recent = reader.prefixes, reader.recent
         return 0
+
+    cdef int copy(self, _Serdes other) except -1:
+        cdef Recent recent
+        cdef SignTable prefixes
+        _Serdes.copy(self, other)
+        recent, prefixes = new_recent(self.signs), self.prefixes        # each thread has its own
+        if prefixes is not None:
+            prefixes = SignTable(prefixes.which, prefixes.prefix_key)
+        self.recent, self.prefixes = recent, prefixes
+        return 0
+
+    cdef int settle(self, TopicCache cache, Bound bound) except -1:
+        cdef Recent recent = self.recent
+        if self.cache is cache:
+            _Serdes.settle(self, cache, bound)
+            bound = self.last_pair if bound.pair is not None else self.last
+            recent.bounds[recent.place(bound.number)] = bound
+        return 0
+
+    cdef inline Bound recently(self, object topic, int64_t number):
+        """The Bound of one of the last messages, which is the last one then; or None."""
+        cdef Recent recent = self.recent
+        cdef Bound bound = None if recent is None else recent.find(topic, number)
+        if bound is not None:
+            if bound.pair is None:
+                held = self.last        # freed at the end, since that may run other code
+                self.last = bound
+            else:
+                held = self.last_pair
+                self.last_pair = bound
+        return bound
 
     cdef bint reads_pairs(self, object topic) except -1:
         """Whether the topic is of type KEY_VALUE: its keys have no sign, whatever they begin with."""
@@ -90,7 +174,11 @@ cdef class Deserializer(_Serdes):
     cdef Bound look_up(self, object topic, int64_t number, object context):
         cdef Bound bound
         cdef TopicCache cache
-        cdef str name = plain(topic, DecodeError)
+        cdef str name
+        bound = self.recently(topic, number)
+        if bound is not None:
+            return bound
+        name = plain(topic, DecodeError)
         self.require_configured()
         cache = self.cache
         bound = self.find(cache, name, number)
@@ -107,9 +195,9 @@ cdef class Deserializer(_Serdes):
         if self.headers:
             if headers is None and context is not None:
                 headers = getattr(context, "headers", None)
-            key = self.signs.key_in(headers) if headers else None
-            if key is not None:
-                return key
+            number = self.header_key(headers) if headers else NO_FRAMING
+            if number != NO_FRAMING:
+                return number
         if self.prefixes is not None:
             number = key_of_prefix(self.prefixes, start, size)
             if number == 0:
@@ -121,6 +209,20 @@ cdef class Deserializer(_Serdes):
             if number != NO_VERSION:
                 return FIRST_PREFIXED + number
         return NO_FRAMING
+
+    cdef int64_t header_key(self, object headers) except? -1:
+        """The key of the schema that headers name, or NO_FRAMING."""
+        cdef Recent recent = self.recent
+        cdef int64_t key = recent.key_in(headers)
+        if key != 0:
+            return key
+        found = self.signs.key_in(headers)
+        if found is None:
+            return NO_FRAMING
+        sign = self.signs.known(found)
+        if sign is not None:
+            recent.learn(sign[0], sign[1], found)
+        return found
 
     cdef int64_t first_key(self, int64_t sign, object version) except? -1:
         """The key that a message with this sign is read under first."""
@@ -139,16 +241,21 @@ cdef class Deserializer(_Serdes):
         """
         cdef int64_t key = sign if bound.number != sign else self.bare_key(version)
         cdef TopicCache cache = self.competing
-        cdef Bound other = (self.cache if key == sign else cache).find(bound.topic, key)
-        if other is not None and other.serves(bound.topic):
+        cdef Recent recent = self.recent
+        cdef Bound other = recent.find(bound.topic, key) if key == sign else recent.competing
+        if other is not None and other.number == key and other.serves(bound.topic):
             return other
-        if key == sign:
-            return bound                # unknown: compared with itself, which counts nothing
-        if ask:
+        other = (self.cache if key == sign else cache).find(bound.topic, key)
+        if other is None or not other.serves(bound.topic):
+            if key == sign:
+                return bound            # unknown: compared with itself, which counts nothing
+            if not ask:
+                return None
             other = self.policy.competing(bound.topic, key)
             cache.put(other.topic, other.key, other)
-            return other
-        return None
+        if key != sign:
+            recent.competing = other.copied() if FREE_THREADED else other
+        return other
 
     cdef int compare(self, Bound bound, const uint8_t* start, Py_ssize_t size, int64_t sign, Bound other) except -1:
         """Count a message if ``other`` reads it too, whole."""
@@ -176,6 +283,10 @@ cdef class Deserializer(_Serdes):
             found.update(confluent=counts.prefixed, confluent_header=counts.by_header, other_framings=counts.foreign,
                          ambiguous=counts.ambiguous)
         return found
+
+
+cdef Recent new_recent(object signs):
+    return Recent(() if signs is None else signs.header_names)
 
 
 def at_hand(Deserializer deserializer not None, str topic not None, int64_t key):
