@@ -43,7 +43,7 @@ MOST: Final[Mapping[str, Cost]] = {
     "read miss": Cost(140, 23),
     "unknown version": Cost(176, 15),
     "next Arrow batch": Cost(20, 8),
-    "Spark task's next range": Cost(182, 22),  # with five questions for messages; how many it takes depends on time
+    "Spark task's next range": Cost(70, 15),  # the fewest of some: how often it asks for messages depends on time
 }
 
 

@@ -16,6 +16,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -140,16 +141,20 @@ class RangeReader:
 
     def start(self, ranges: Mapping[int, Sequence[Range]]) -> None:
         """Begin with these ranges: of each partition, in order and without overlaps."""
-        filled = {number: deque(span for span in spans if span[0] < span[1]) for number, spans in ranges.items()}
-        self._left = {number: spans for number, spans in filled.items() if spans}
-        self.places = {
-            number: (filled[number] or spans)[0][0]
-            for number, spans in ranges.items()
-            if filled[number] or (self._beyond and spans)
-        }
+        self._left, self.places, assigned = {}, {}, []
+        for number, spans in ranges.items():
+            filled: deque[Range] = deque()
+            for span in spans:
+                if span[0] < span[1]:
+                    filled.append(span)
+            if filled:
+                self._left[number] = filled
+            if filled or (self._beyond and spans):
+                self.places[number] = (filled or spans)[0][0]
+                assigned.append(TopicPartition(self._topic, number, self.places[number]))
         self._fault, self._halted = None, {}
         self._consumer.unassign()  # otherwise position() could be that of an earlier assignment
-        self._consumer.assign([self._at(number, place) for number, place in self.places.items()])
+        self._consumer.assign(assigned)
         self._stale = self._positions()
         self._away = 0.0
         self._heard = self._returned = time.monotonic()
@@ -166,11 +171,11 @@ class RangeReader:
 
     def to_go(self) -> int:
         """How many offsets are left in the ranges."""
-        return sum(
-            stop - max(start, self.places[partition])
-            for partition, spans in self._left.items()
-            for start, stop in spans
-        )
+        offsets = 0
+        for partition, spans in self._left.items():
+            for start, stop in spans:
+                offsets += stop - max(start, self.places[partition])
+        return offsets
 
     def take(self, most: int, seconds: float = POLL_SECONDS) -> list[Message]:
         """The next messages, of each partition in order; an empty list if no message came in time.
@@ -192,27 +197,39 @@ class RangeReader:
             self._returned = time.monotonic()
 
     def _take(self, most: int, seconds: float) -> list[Message]:
-        self._raise_fault()
+        if self._fault is not None:
+            self._raise_fault()
         wanted = most if self._beyond else min(most, self.to_go())
         taken = consumed(self._consumer.consume, wanted, seconds)
-        found = [message for message in taken if message.error() is None]
-        kept = self._kept(found)
-        moved = self._pass(found)
-        if len(found) < len(taken):
-            self._heed([message for message in taken if message.error() is not None])
+        kept, moved = self._sorted(taken) if taken else ([], False)
         if len(taken) < wanted:
-            moved |= self._reach_all({n: at for n, at in self._positions().items() if at != self._stale.get(n)})
+            for partition, place in self._positions().items():
+                if place > self.places[partition] and place != self._stale.get(partition):
+                    moved |= self._reach(partition, place)
         if self._stable and self._halted:
             self._end_halted()
-        self._continue()
+        if (taken or moved) and self._left:
+            self._continue()
         self._be_patient(moved=moved)
-        if not kept:
+        if self._fault is not None and not kept:
             self._raise_fault()
         return kept
 
+    def _sorted(self, taken: list[Message]) -> tuple[list[Message], bool]:
+        """The messages that are in the ranges, and whether any message was new; reports of the client are heeded."""
+        found = [message for message in taken if message.error() is None]
+        kept = self._kept(found)
+        last = found[-1:] if len(self.places) == 1 else found
+        moved = False
+        for partition, offset in dict(map(place_of, last)).items():  # the last one of each partition
+            moved |= self._reach(partition, offset + 1)
+        if len(found) < len(taken):
+            self._heed([message for message in taken if message.error() is not None])
+        return kept, moved
+
     def _raise_fault(self) -> None:
-        if self._fault is not None:
-            fault, self._fault = self._fault, None
+        fault, self._fault = self._fault, None
+        if fault is not None:
             raise fault
 
     def _kept(self, found: list[Message]) -> list[Message]:
@@ -220,24 +237,14 @@ class RangeReader:
         if self._beyond or not found:
             return found
         if len(self.places) == 1 and self._left:
-            ((start, stop), *others) = self._left[place_of(found[0])[0]]
-            if not others and start <= place_of(found[0])[1] and place_of(found[-1])[1] < stop:
+            partition, first = place_of(found[0])
+            ((start, stop), *others) = self._left[partition]
+            if not others and start <= first and place_of(found[-1])[1] < stop:
                 return found
         return [message for message in found if self._is_wanted(*place_of(message))]
 
     def _is_wanted(self, partition: int, offset: int) -> bool:
         return any(start <= offset < stop for start, stop in self._left.get(partition, ()))
-
-    def _pass(self, found: Sequence[Message]) -> bool:
-        last = found[-1:] if len(self.places) == 1 else found
-        ends = dict(map(place_of, last))  # the last one of each partition
-        return self._reach_all({partition: offset + 1 for partition, offset in ends.items()})
-
-    def _reach_all(self, places: Mapping[int, int]) -> bool:
-        moved = False
-        for partition, place in places.items():
-            moved |= self._reach(partition, place)
-        return moved
 
     def _reach(self, partition: int, place: int) -> bool:
         """Note that a partition was read up to ``place`` (exclusive); True if ``place`` is new."""
@@ -284,8 +291,11 @@ class RangeReader:
                 self._consumer.seek(self._at(partition, spans[0][0]))
 
     def _positions(self) -> dict[int, int]:
-        asked = [self._at(partition) for partition in (self.places if self._beyond else self._left)]
-        return {each.partition: each.offset for each in self._consumer.position(asked)} if asked else {}
+        found: dict[int, int] = {}
+        asked = list(map(partial(TopicPartition, self._topic), self.places if self._beyond else self._left))
+        for each in self._consumer.position(asked) if asked else ():
+            found[each.partition] = each.offset
+        return found
 
     def _heed(self, reports: Sequence[Message]) -> None:
         """Heed the client's reports in place of messages; an error waits until the messages before it are taken."""

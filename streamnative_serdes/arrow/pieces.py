@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import pyarrow as pa
@@ -26,7 +27,7 @@ class Messages(NamedTuple):
 _Rows = TypeVar("_Rows")
 
 # Methods that tell confluent-kafka's messages from other objects.
-_PARTS_OF_CLIENT = ("value", "key", "headers", "offset", "error")
+_PARTS_OF_CLIENT = attrgetter("value", "key", "headers", "offset", "error")
 _KNOWN = (pa.RecordBatch, pa.Table, pa.Array, pa.ChunkedArray)  # pyarrow can validate the size of their buffers
 _Damaged: TypeAlias = type[DecodeError | EncodeError]
 _OF_SEVERAL = "pa.RecordBatch.from_pylist(rows) makes columns of dicts, pa.Table.from_batches(batches) of batches"
@@ -118,7 +119,10 @@ def has_client_messages(data: object) -> bool:
     kind = type(next(iter(data), b""))  # one step: another thread may empty the list, as sort() does for a while
     if kind is bytes:
         return False
-    return all(callable(getattr(kind, name, None)) for name in _PARTS_OF_CLIENT)
+    try:
+        return all(map(callable, _PARTS_OF_CLIENT(kind)))
+    except AttributeError:
+        return False
 
 
 def _values(data: Any, part: str) -> Values | None:

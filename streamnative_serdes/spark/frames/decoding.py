@@ -190,10 +190,11 @@ class Decoding:
 
     def _read(self, batch: Rows) -> Decoded:
         # A client's messages have values, headers and keys.
-        of = (lambda _: batch.messages) if isinstance(batch, MessageRows) else batch.column
-        headers = None if self.headers is None else of(self.headers)
+        client = batch.messages if isinstance(batch, MessageRows) else None
+        columns = (self.value, self.headers, self.keys)
+        parts = [None if number is None else batch.column(number) if client is None else client for number in columns]
         try:
-            return self.decode(of(self.value), headers, None if self.keys is None else of(self.keys))
+            return self.decode(*parts)
         except DecodeError as error:
             if error.row is not None:
                 found = {name: batch.column(number)[error.row].as_py() for name, number in self.around.items()}

@@ -53,7 +53,7 @@ class Carried(Generic[_T]):
         """The value; the same object each time within a process."""
         if TaskContext.get() is not None:
             Watch.allowed = False
-        return kept(self._key, self.unpack)
+        return _shelf.own.get(self._key, self.unpack)
 
     def pack(self, value: _T) -> bytes:
         """The bytes of the pickle; a subclass may pack otherwise."""

@@ -22,8 +22,7 @@ from streamnative_serdes._kafka import ClientErrors, StalledError
 from streamnative_serdes.spark import OffsetOutOfRangeError
 from streamnative_serdes.spark.datasource.offsets.ranges import Range
 from streamnative_serdes.spark.datasource.reading import task
-from streamnative_serdes.spark.datasource.reading.consumers import Leased, Pool
-from streamnative_serdes.spark.datasource.reading.task import Patience, read_range
+from streamnative_serdes.spark.datasource.reading.task import Leased, Patience, Pool, read_range
 from streamnative_serdes.testing import MockBroker
 
 
@@ -95,18 +94,18 @@ def test_no_consumer_is_used_after_a_fork(kafka: dict[str, Any]) -> None:
     program = f"""if True:
         import os, warnings
         warnings.simplefilter("ignore", DeprecationWarning)  # it forks although it has threads
-        from streamnative_serdes.spark.datasource.reading import consumers
+        from streamnative_serdes.spark.datasource.reading import task
         conf = {kafka!r}
-        with consumers.pool().lease(conf, "t") as leased:
+        with task.POOL.own.lease(conf, "t") as leased:
             inherited = leased.consumer
         child = os.fork()
         if child == 0:
-            with consumers.pool().lease(conf, "t") as leased:
+            with task.POOL.own.lease(conf, "t") as leased:
                 os._exit(10 + (leased.consumer is inherited))
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 10
-        with consumers.pool().lease(conf, "t") as leased:
+        with task.POOL.own.lease(conf, "t") as leased:
             assert leased.consumer is inherited
-        consumers.pool().close()
+        task.POOL.own.close()
     """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
@@ -152,6 +151,6 @@ def test_a_range_that_gives_nothing_is_an_error_that_names_the_option(
     consumer = ScriptedConsumer({0: (0, 5, [])})
     monkeypatch.setattr(consumer, "consume", lambda *_: [])
     leased = Leased(consumer, ClientErrors(kafka, "t"))  # type: ignore[arg-type]
-    monkeypatch.setattr(task, "pool", lambda: SimpleNamespace(lease=lambda *_: nullcontext(leased)))
+    monkeypatch.setattr(task.POOL, "own", SimpleNamespace(lease=lambda *_: nullcontext(leased)))
     with pytest.raises(StalledError, match=r"partition 0: no message from offset 3 on .*kafkaConsumer\.pollTimeoutMs"):
         list(read_range(kafka, Range("t", 0, 3, 5), Patience(seconds=-1.0)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Final
@@ -18,12 +18,11 @@ from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.spark.datasource.columns_of_kafka import KAFKA_COLUMNS, WITH_HEADERS
 from streamnative_serdes.spark.datasource.offsets.bounds import Topics
 from streamnative_serdes.spark.datasource.offsets.ranges import Range
-from streamnative_serdes.spark.datasource.user_options.client_config import client_config
+from streamnative_serdes.spark.datasource.user_options.client_config import client_config, is_fixed
 from streamnative_serdes.spark.datasource.user_options.names import FORMAT
 from streamnative_serdes.spark.datasource.user_options.options import Options
 
-from .consumers import require_valid
-from .task import Patience, read_range
+from .task import Patience, read_range, require_valid
 
 if TYPE_CHECKING:
     from confluent_kafka import Message
@@ -46,20 +45,25 @@ class Plan:
         topics: the topics to read.
         schema: the columns.
         decoding: how values become columns, by topic; None for the columns of Kafka.
+        client: the Kafka client's configuration, if it is the same in all processes.
     """
 
     options: Options
     topics: Topics
     schema: T.StructType
     decoding: Mapping[str, Decoding] | None = None
+    client: Mapping[str, Any] | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(
+        cls, options: Options, topics: Topics, schema: T.StructType, decoding: Mapping[str, Decoding] | None = None
+    ) -> Plan:
+        """The plan, whose tasks resolve the client's configuration only where it depends on the process."""
+        return cls(options, topics, schema, decoding, _client(options) if is_fixed(options) else None)
 
     def kafka(self) -> dict[str, Any]:
-        """The client's configuration, with references resolved in this process.
-
-        The client requires a group. Nobody joins it: partitions are assigned, and offsets are never committed.
-        """
-        prefix = self.options.text("groupIdPrefix") or _GROUP
-        return {"group.id": f"{prefix}-{FORMAT}", **client_config(self.options)}
+        """The client's configuration, with references resolved in this process."""
+        return _client(self.options) if self.client is None else dict(self.client)
 
     @cached_property
     def patience(self) -> Patience:
@@ -98,6 +102,12 @@ class Plan:
         return kafka_columns(messages, self.schema.names)
 
 
+def _client(options: Options) -> dict[str, Any]:
+    """The client requires a group. Nobody joins it: partitions are assigned, and offsets are never committed."""
+    prefix = options.text("groupIdPrefix") or _GROUP
+    return {"group.id": f"{prefix}-{FORMAT}", **client_config(options)}
+
+
 def plan(given: Mapping[str, str]) -> Plan:
     """Plan a read; with ``decode``, this asks the registry.
 
@@ -119,11 +129,11 @@ def _planned(options: Options, topics: Topics) -> Plan:
     if not options.flag("decode", False):
         _refuse_idle(options)
         headers = options.flag("includeHeaders", False)
-        return Plan(options, topics, WITH_HEADERS if headers else KAFKA_COLUMNS)
+        return Plan.of(options, topics, WITH_HEADERS if headers else KAFKA_COLUMNS)
     from .decoded import decoding
 
     schema, how = decoding(options, topics)
-    return Plan(options, topics, schema, how)
+    return Plan.of(options, topics, schema, how)
 
 
 def _refuse_idle(options: Options) -> None:

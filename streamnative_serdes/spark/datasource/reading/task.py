@@ -2,23 +2,29 @@
 
 A range ends by offset, not by the number of messages: transaction markers, aborted messages and compacted ones leave
 gaps.
+
+A worker process keeps its consumers for its next tasks, a few at most, and closes them when they are idle. A consumer
+belongs to one task at a time. Its partition is unassigned when the task ends, so an idle consumer fetches nothing.
+Consumers are not used after a fork: their threads and connections exist in the parent alone.
 """
 
 from __future__ import annotations
 
 import logging
+import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from streamnative_serdes._kafka import OffsetsGoneError, RangeReader, StalledError
+from streamnative_serdes._kafka import ASSIGNED, ClientErrors, OffsetsGoneError, RangeReader, StalledError, client
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.spark.datasource.offsets.ranges import Range
-
-from .consumers import Leased, pool
+from streamnative_serdes.spark.session.workers import OfProcess
 
 if TYPE_CHECKING:
-    from confluent_kafka import Message
+    from confluent_kafka import Consumer, Message
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +73,7 @@ def read_range(kafka: Mapping[str, Any], span: Range, patience: Patience) -> Ite
         BrokerUnavailableError: no messages arrived in time.
         KafkaException: the broker reports an error.
     """
-    with pool().lease(kafka, span.topic) as leased:
+    with POOL.own.lease(kafka, span.topic) as leased:
         yield from _Reader(leased, span, patience).batches()
 
 
@@ -79,10 +85,11 @@ class _Reader:
     def batches(self) -> Iterator[list[Message]]:
         self._start(self._span.start)
         most = _FIRST
+        found: list[Message] = []
         while self._reader.left:
+            most = _next_count(found) if found else most
             found = self._take(most)
             if found:
-                most = _next_count(found)
                 yield found
 
     def _start(self, place: int) -> None:
@@ -117,3 +124,129 @@ def _next_count(found: Sequence[Message]) -> int:
     size = sum([len(message.value() or b"") + len(message.key() or b"") for message in found[:100]])
     each = max(size // min(len(found), 100), 1)
     return max(min(MOST_BYTES // each, MOST_MESSAGES), 1)
+
+
+MOST_IDLE: Final = 8  # consumers of a process
+IDLE_SECONDS: Final = 60.0
+_SET: Final[Mapping[str, Any]] = {**ASSIGNED, "enable.auto.offset.store": False}
+_DEFAULTS: Final[Mapping[str, Any]] = {
+    # librdkafka waits this long when its queue is full; with its default, a second, the queue runs dry meanwhile.
+    "fetch.queue.backoff.ms": 10,
+    # All messages of a range are there. A fetch waits behind them only, and the worker's next range waits for its end.
+    "fetch.wait.max.ms": 100,
+}
+
+
+def require_valid(kafka: Mapping[str, Any], topic: str) -> None:
+    """Check a consumer's configuration, on the driver: tasks would only find out later.
+
+    Args:
+        kafka: the client's configuration, with ``group.id``.
+        topic: for errors.
+
+    Raises:
+        ConfigError: the client refuses the configuration.
+    """
+    from confluent_kafka import Consumer
+
+    client(Consumer, {**_DEFAULTS, **kafka, **_SET}, topic).close()
+
+
+@dataclass(slots=True)
+class Leased:
+    """A consumer, and its reports about connections."""
+
+    consumer: Consumer
+    errors: ClientErrors
+    since: float = 0.0  # idle since then, by time.monotonic()
+
+
+@dataclass
+class Pool:
+    """The idle consumers of one process; the oldest is closed if there are too many. A lock guards all that it has."""
+
+    most: int = MOST_IDLE
+    idle_seconds: float = IDLE_SECONDS
+    opened: int = 0  # for tests
+
+    def __post_init__(self) -> None:
+        self._lock = threading.Lock()
+        self._idle: list[tuple[str, Leased]] = []  # the one that was used last is the last
+        self._sweeper: threading.Thread | None = None
+
+    @contextmanager
+    def lease(self, kafka: Mapping[str, Any], topic: str) -> Iterator[Leased]:
+        """A consumer with this configuration, for the block alone. After an error, it is closed.
+
+        Args:
+            kafka: the client's configuration, with ``group.id``.
+            topic: for errors.
+
+        Raises:
+            ConfigError: the client refuses the configuration.
+        """
+        key = repr(sorted(kafka.items()))
+        leased = self._take(key) or self._open(kafka, topic)
+        try:
+            yield leased
+            leased.consumer.unassign()
+        except BaseException:
+            leased.consumer.close()
+            raise
+        self._give_back(key, leased)
+
+    def _open(self, kafka: Mapping[str, Any], topic: str) -> Leased:
+        from confluent_kafka import Consumer
+
+        errors = ClientErrors(kafka, topic)
+        with self._lock:
+            self.opened += 1
+        return Leased(client(Consumer, {**_DEFAULTS, **kafka, **_SET}, topic, errors), errors)
+
+    def _take(self, key: str) -> Leased | None:
+        with self._lock:
+            for number in reversed(range(len(self._idle))):
+                if self._idle[number][0] == key:
+                    return self._idle.pop(number)[1]
+        return None
+
+    def _give_back(self, key: str, leased: Leased) -> None:
+        leased.since = time.monotonic()
+        with self._lock:
+            self._idle.append((key, leased))
+            surplus = self._idle[: -self.most]
+            del self._idle[: -self.most]
+            if self._sweeper is None:
+                self._sweeper = threading.Thread(target=self._sweep, name="streamnative_serdes consumers", daemon=True)
+                self._sweeper.start()
+        for _, each in surplus:
+            each.consumer.close()
+
+    def _sweep(self) -> None:
+        """Close consumers that have been idle for too long, until no consumer is left."""
+        while True:
+            with self._lock:
+                if not self._idle:
+                    self._sweeper = None
+                    return
+                wait = self._idle[0][1].since + self.idle_seconds - time.monotonic()
+                late = self._idle.pop(0)[1] if wait <= 0 else None
+            if late is not None:
+                late.consumer.close()
+            else:
+                time.sleep(wait)
+
+    def close(self) -> None:
+        """Close the idle consumers now."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for _, each in idle:
+            each.consumer.close()
+
+    @property
+    def idle(self) -> int:
+        """The number of idle consumers."""
+        return len(self._idle)
+
+
+POOL: Final = OfProcess(Pool)

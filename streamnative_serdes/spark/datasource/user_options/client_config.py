@@ -11,7 +11,7 @@ from .client_names import JAVAS, RENAMED
 from .jaas import from_jaas
 from .names import Use
 from .options import Options
-from .secrets import resolved
+from .secrets import is_reference, resolved
 from .stores import from_stores
 
 # Where librdkafka's defaults differ from those of Java's clients, as Spark's own Kafka source has them.
@@ -19,6 +19,14 @@ _DEFAULTS: Final[Mapping[Use, Mapping[str, str]]] = {
     "read": {"isolation.level": "read_uncommitted", "check.crcs": "true"},
     "write": {"partitioner": "murmur2_random"},
 }
+
+
+def is_fixed(options: Options) -> bool:
+    """Whether :func:`client_config` is the same in all processes: it reads no environment variable and no file."""
+    return not any(
+        is_reference(value) or name.startswith(("ssl.keystore.", "ssl.truststore."))
+        for name, value in options.kafka.items()
+    )
 
 
 def client_config(options: Options) -> dict[str, Any]:
