@@ -129,12 +129,11 @@ class SerdesError(SerializationError, ValueError):
         return f"{text} (hint: {self.hint})" if self.hint else text
 
     def __reduce__(self) -> tuple[Callable[..., SerdesError], tuple[Any, ...]]:
-        fields = {key: value for key, value in vars(self).items() if key != "message"}
-        return _rebuild, (type(self), self.message, fields)
+        return _rebuild, (type(self), self.message, vars(self).copy())
 
 
 def _rebuild(cls: type[SerdesError], message: str, fields: dict[str, Any]) -> SerdesError:
-    error = cls(message)
+    error = cls.__new__(cls, message)  # subclasses may have other arguments
     vars(error).update(fields)
     if "__notes__" in fields:
         vars(error)["__notes__"] = list(fields["__notes__"])  # a copy's own, to which a user may add

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Literal, TypedDict, cast
 
 from streamnative_serdes._nearest import nearest
@@ -147,6 +148,17 @@ def codec_options(arguments: CodecArguments) -> dict[str, Any]:
         if name not in _ALL_OF_CODEC:
             near = nearest(name, _ALL_OF_CODEC)
             raise TypeError(f"a codec takes no argument {name!r}" + (f"; did you mean {near!r}?" if near else ""))
-    given: Mapping[str, object] = arguments
-    defaults = {option.key: option.default for option in _ALL_OF_CODEC.values()}
-    return defaults | {_ALL_OF_CODEC[name].key: checked(_ALL_OF_CODEC[name], value) for name, value in given.items()}
+    names, values = tuple(arguments), tuple(arguments.values())
+    try:
+        return _checked(names, values, tuple(map(type, values))).copy()
+    except TypeError:  # a value without a hash, which the check of its option refuses
+        return _checked.__wrapped__(names, values, ())
+
+
+@lru_cache(64)
+def _checked(names: tuple[str, ...], values: tuple[object, ...], _types: tuple[type, ...]) -> dict[str, Any]:
+    """All options with these values; most codecs have those of another one. True and 1 are equal, so types count."""
+    options = {option.key: option.default for option in _ALL_OF_CODEC.values()}
+    for name, value in zip(names, values, strict=True):
+        options[_ALL_OF_CODEC[name].key] = checked(_ALL_OF_CODEC[name], value)
+    return options

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from random import SystemRandom
 from typing import Any, TypeVar
 from urllib.parse import SplitResult, urljoin, urlsplit
@@ -96,18 +97,22 @@ def _base_url(url: str, conf: Mapping[str, Any], hint: str, *, mock: bool) -> st
     return url.rstrip("/")
 
 
+def is_mock(base: str) -> bool:
+    """Whether ``base`` is ``mock://SCOPE``."""
+    return base.startswith(f"{_MOCK}:")
+
+
 def reachable(base: str) -> str:
     """The HTTP address behind ``base``: for ``mock://SCOPE``, that of this process's registry for the scope.
 
     No other code below ``streamnative_serdes.testing`` imports that package. The import happens in the call, so a
     program that names no mock loads no server.
     """
-    scheme, _, scope = base.partition("://")
-    if scheme != _MOCK:
+    if not is_mock(base):
         return base
     from streamnative_serdes.testing.scopes import registry_of
 
-    return registry_of(scope).url
+    return registry_of(base.partition("://")[2]).url
 
 
 def next_hop(url: str, location: str | None, path: str) -> str:
@@ -142,6 +147,7 @@ def next_hop(url: str, location: str | None, path: str) -> str:
     return target
 
 
+@lru_cache(64)
 def origin(url: str) -> str:
     """Scheme, host and port of a validated address: the key under which we note that the address has answered."""
     parts = urlsplit(url)

@@ -142,7 +142,7 @@ class Reply:
 
     def hide(self, text: str) -> str:
         """The server's ``text`` with our credentials masked."""
-        return hidden(text, self.secrets)
+        return hidden(text, self.secrets) if any(self.secrets) else text
 
     def repeats(self, text: str) -> bool:
         """Whether the server's ``text`` contains our credentials, ignoring case, and not by chance."""

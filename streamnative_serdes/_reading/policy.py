@@ -110,7 +110,8 @@ class ReadPolicy:
         state = self.binding.enter(serdes, topic, DecodeError)
         for_key = self.is_key or (ctx is not None and ctx.field == MessageField.KEY)
         try:
-            return self.evolution.admitted(self.bound(state, key, for_key=for_key))
+            found = self.bound(state, key, for_key=for_key)
+            return found if self.seen is None or found.missing else self.evolution.admitted(found)
         except ITS_OWN_FAULT:
             if key >= 0:
                 raise
@@ -119,7 +120,7 @@ class ReadPolicy:
 
     def bound(self, state: TopicState, key: int, *, for_key: bool = False) -> _call_path.Bound:
         """As :meth:`bind`, regardless of the versions that this deserializer has seen."""
-        if is_sign(key):
+        if key < 0 and is_sign(key):
             return self.bind_sign(state, key)
         topic = state.topic.given
         known, lifetime = self.known(state, key)
@@ -180,7 +181,7 @@ class ReadPolicy:
             SchemaError: the schema is not of type AVRO, or not valid.
             SchemaRegistryError: the registry cannot be asked.
         """
-        if is_sign(key):
+        if key < 0 and is_sign(key):
             return self.by_sign(str(topic), key)
         if key == _call_path.UNFRAMED:
             raise self._unframed(str(topic))
@@ -315,7 +316,8 @@ class ReadPolicy:
     def _read(self, serdes: _call_path.Deserializer, bound: _call_path.Bound, data: Any, attempt: Attempt) -> Any:
         """The datum, read by ``bound``, whose version counts as seen from then on."""
         datum = _call_path.read_by(bound, data, attempt.offset)
-        self.evolution.note(serdes, bound)
+        if self.seen is not None:
+            self.evolution.note(serdes, bound)
         return datum
 
     def look_up(self, serdes: _call_path.Deserializer, topic: str, key: int) -> _call_path.Bound:
@@ -324,7 +326,7 @@ class ReadPolicy:
         if reader is None:
             state = self.binding.use(topic)
             reader = self.bound(state, key, for_key=self.is_key)
-            if not self.evolution.awaits(reader):
+            if self.seen is None or not self.evolution.awaits(reader):
                 _call_path.keep(serdes, cache, reader)
         return self._asked_for(reader) if reader.missing and is_sign(key) else reader
 

@@ -142,7 +142,8 @@ def parse(
         if strict:
             refuse_endless(parser.names.values())
             parser.check_defaults(DefaultChecker(as_brokers=to_register))
-            parser.doubts.warn()
+            if parser.doubts is not None:
+                parser.doubts.warn()
     except RecursionError:
         raise NestedTooDeeplyError from None
     return Schema(text, root, parser.names)
@@ -178,7 +179,7 @@ class _Parser:
         self.limits = limits
         self.names: dict[str, Named] = {}
         self.defaults: list[tuple[str, Field]] = []
-        self.doubts = Doubts()
+        self.doubts = Doubts() if strict else None
 
     def parse(self, tree: Any, namespace: str, path: str, depth: int) -> AvroType:
         if depth > self.limits.depth:
@@ -219,7 +220,8 @@ class _Parser:
         found = self.names.get(qualified(name, namespace)) or self.names.get(name)
         if found is None:
             raise SchemaError(f"unknown type {name!r:.120}", path=path, hint="define a named type before its first use")
-        self.doubts.reference(name, path)
+        if self.doubts is not None:
+            self.doubts.reference(name, path)
         return found
 
     def _union(self, tree: list[Any], namespace: str, path: str, depth: int) -> Union:
@@ -257,7 +259,8 @@ class _Parser:
         if self.strict and not is_name(name):
             raise SchemaError(f"{name!r:.80} is not a valid Avro name", path=here)
         kind = self.parse(_need(tree, "type", here), namespace, here, depth + 1)
-        self.doubts.misplaced(tree, here)
+        if self.doubts is not None:
+            self.doubts.misplaced(tree, here)
         if self.strict and tree.get("order", "ascending") not in ("ascending", "descending", "ignore"):
             raise SchemaError(
                 f"expected order to be ascending, descending or ignore, got {tree['order']!r:.80}", path=here
@@ -311,7 +314,8 @@ class _Parser:
         full = qualified(name, given if isinstance(given, str) else namespace)
         if self.strict and not is_name(full.rpartition(".")[2]):
             raise SchemaError(f"{full!r:.120} is not a valid Avro name", path=path)
-        self.doubts.namespace(full.rpartition(".")[0], path)
+        if self.doubts is not None:
+            self.doubts.namespace(full.rpartition(".")[0], path)
         if full in self.names or full in PRIMITIVES:
             raise SchemaError(f"the name {full!r:.120} is defined twice", path=path)
         if len(self.names) >= self.limits.names:
@@ -335,7 +339,8 @@ class _Parser:
     def _logical(self, tree: dict[str, Any], base: str, size: int, path: str) -> Logical | None:
         name = tree.get("logicalType")
         if not isinstance(name, str) or name not in LOGICAL_BASES:
-            self.doubts.unknown(tree, base, path)
+            if self.doubts is not None:
+                self.doubts.unknown(tree, base, path)
             return None  # the specification: an unknown logical type is ignored
         fault = logical_fault(name, base, size, tree)
         if fault is None:

@@ -94,7 +94,8 @@ class Binding:
         name = self.checked(topic, error)
         if ref(user) not in self._users.refs:
             self.attach(user)
-        return self._use(name)
+        self._watch.ensure()
+        return self._topics.use(name)
 
     def attach(self, user: User) -> None:
         """Call :meth:`User.rebind` of ``user`` from now on, each time that answers change."""
@@ -243,11 +244,10 @@ class Binding:
         Raises:
             SerdesError: ``topic`` is not a valid topic name.
         """
-        return topic if isinstance(topic, TopicState) else self._use(self.named(topic))
-
-    def _use(self, topic: TopicName) -> TopicState:
+        if isinstance(topic, TopicState):
+            return topic
         self._watch.ensure()
-        return self._topics.use(topic)
+        return self._topics.use(self._parsed(topic) if type(topic) is str else self._parse(topic))
 
     def state(self, topic: str) -> TopicState:
         """As :meth:`use`, for a topic that is in use already: the caller compares its state with the state before.
@@ -292,7 +292,8 @@ class Binding:
             answer: _T = self._flights.run((state.topic.path, *question), work)
         except _REFUSALS as error:
             refusal = Refusal(copy(error), time.monotonic() + self._missing_ttl)
-            self._topics.change(state.topic, lambda now: now.with_refusal(question, refusal, self._capacity))
+            step = partial(TopicState.with_refusal, question=question, refusal=refusal, most=self._capacity)
+            self._topics.change(state.topic, step)
             raise
         return answer
 

@@ -14,6 +14,7 @@ import math
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from streamnative_serdes._schema import Limits
@@ -272,7 +273,7 @@ class Topics:
             found = replace(known, info=replace(known.info, timestamp=info.timestamp))
         else:
             return known
-        self.change(topic, lambda state: state.with_schema(found, self._capacity))
+        self.change(topic, partial(TopicState.with_schema, known=found, most=self._capacity))
         return found
 
     def keep_registered(self, topic: TopicName, posted: Posted, known: SchemaVersion) -> None:
@@ -284,7 +285,7 @@ class Topics:
 
     def keep_latest(self, topic: TopicName, known: SchemaVersion) -> Latest:
         """Keep the latest schema, which is valid from now on."""
-        latest = self.change(topic, lambda state: state.with_latest(known, self.ttl)).latest
+        latest = self.change(topic, partial(TopicState.with_latest, known=known, seconds=self.ttl)).latest
         assert latest is not None
         return latest
 

@@ -120,18 +120,19 @@ class Inspector:
         newest = self._topics.get(topic).newest
         if newest is None:
             return
-        if latest.version < newest.version:
-            self._recreated(topic, f"its latest version is {latest.version}, and was {newest.version} before")
-            return
-        known = latest
-        if latest.version > newest.version:
+        version = newest.info.version
+        if latest.version < version:
+            self._recreated(topic, f"its latest version is {latest.version}, and was {version} before")
+        elif latest.version == version:
+            self.fits(topic, latest)  # and the caller keeps it
+        else:
             try:
-                known = self._client.by_version(topic, newest.version, patience=REFRESH_SECONDS)
+                known = self._client.by_version(topic, version, patience=REFRESH_SECONDS)
             except SchemaNotFoundError:
                 self.lost(topic)
                 return
-        if self.fits(topic, known):
-            self._topics.keep(topic, known)  # its time of registration, which a POST does not report
+            if self.fits(topic, known):
+                self._topics.keep(topic, known)  # its time of registration, which a POST does not report
 
     def fits(self, topic: TopicName, info: SchemaInfo) -> bool:
         """Whether ``info`` agrees with the known schemas of the topic; if not, forget the topic."""

@@ -147,7 +147,7 @@ class SchemaRegistryClient(RestClient):
 
     def delete_topic(self, topic: str | TopicName) -> None:
         """Delete a partitioned topic with its messages and schemas; a missing topic is not an error."""
-        name = topic if isinstance(topic, TopicName) else TopicName.parse(topic, self._tenant, self._namespace)
+        name = topic if isinstance(topic, TopicName) else self._name(topic)
         path = f"{_TOPICS_API}{name.path}/partitions?force=true"
         request = self.rest.request("DELETE", path, "delete the topic", _ADMIN, name.given)
         reply = self.rest.send(request)
@@ -220,7 +220,7 @@ class SchemaRegistryClient(RestClient):
             self.rest.understood(request, reply, lambda _: None)
 
     def _policy(self, method: str, topic: str | TopicName, operation: str, **more: Any) -> ApiRequest:
-        name = self._name(topic)
+        name = topic if isinstance(topic, TopicName) else self._name(topic)
         path = f"{_TOPICS_API}{name.path}/{_STRATEGY}"
         return self.rest.request(method, path, f"{operation} of the topic", _POLICY, name.given, **more)
 
@@ -250,8 +250,8 @@ class SchemaRegistryClient(RestClient):
     def _request(
         self, method: str, topic: str | TopicName, leaf: str, operation: str, right: str, **more: Any
     ) -> ApiRequest:
-        name = self._name(topic)
+        name = topic if isinstance(topic, TopicName) else self._name(topic)
         return self.rest.request(method, f"{_API}{name.path}/{leaf}", operation, right, name.given, **more)
 
-    def _name(self, topic: str | TopicName) -> TopicName:
-        return topic if isinstance(topic, TopicName) else TopicName.parse(topic, self._tenant, self._namespace)
+    def _name(self, topic: str) -> TopicName:
+        return TopicName.parse(topic, self._tenant, self._namespace)

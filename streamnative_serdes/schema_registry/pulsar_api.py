@@ -74,7 +74,7 @@ class Compatibility:
 
 def schema_info(tree: Any) -> SchemaInfo:
     """``{"version": 0, "type": "AVRO", "timestamp": 1, "data": "...", "properties": {}}``."""
-    kind, text = _member(tree, "type"), _member(tree, "data")
+    kind, text = _member(tree, "type"), tree.get("data")
     if not isinstance(kind, str) or not isinstance(text, str):
         raise ValueError('text in "type" and "data"')
     if not _TYPE.fullmatch(kind):

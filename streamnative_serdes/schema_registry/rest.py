@@ -18,6 +18,7 @@ from streamnative_serdes._http.api_request import (
     Retrier,
     TransientFailure,
     base_urls,
+    is_mock,
     next_hop,
     origin,
     reachable,
@@ -110,7 +111,7 @@ class Rest:
         from streamnative_serdes._http.exchange import Exchange  # importing requests opens a socket, to detect IPv6
         from streamnative_serdes._http.tls import Tls
 
-        self._api = api
+        self._api, self._mocked = api, any(map(is_mock, self.urls))
         self._answered: set[str] = set()  # origins (see origin()) that have answered, the OAuth issuer's included
         self._auth = credentials(conf, clock, self._answered, token_passwords=api.token_passwords)
         self._exchange = Exchange(conf, Tls.of_registry(conf), clock=clock)
@@ -140,7 +141,8 @@ class Rest:
         self, method: str, path: str, operation: str, right: str, topic: str | None = None, **more: Any
     ) -> ApiRequest:
         """A request for ``path`` at each address; all other arguments are those of :class:`ApiRequest`."""
-        urls = tuple([f"{reachable(base)}{path}" for base in self.urls])
+        bases = map(reachable, self.urls) if self._mocked else self.urls
+        urls = tuple([f"{base}{path}" for base in bases])
         return ApiRequest(method, urls, operation, right, topic, path=path, **more)
 
     def ask(self, request: ApiRequest, meaning: Callable[[Any], _T]) -> _T:
@@ -237,7 +239,7 @@ class Rest:
             if isinstance(reply, Failure):
                 return self._classified(request, url, reply)
             if url in request.urls:
-                self._answered.add(origin(url))
+                self._answered.add(origin(url.removesuffix(request.path)))
             logger.debug("%s %s: %d", request.method, url, reply.status)
             status = reply.status
             if status not in _REDIRECTS:

@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 MOST_MESSAGES: Final = 10_000  # at once
 MOST_BYTES: Final = 16 << 20  # of values and keys at once, about
 _FIRST: Final = 500  # messages, before their size is known
-_WAIT: Final = 0.1  # seconds: the client waits so long if fewer messages are left than asked for
+WAIT_SECONDS: Final = 0.1  # seconds: the client waits so long if fewer messages are left than asked for
 DATA_LOSS_HINT: Final = (
     "start a stream with a new checkpoint, a batch at other offsets; or set failOnDataLoss=false to go on without them"
 )
@@ -97,7 +97,7 @@ class _Reader:
 
     def _take(self, most: int) -> list[Message]:
         try:
-            return self._reader.take(most, _WAIT)
+            return self._reader.take(most, WAIT_SECONDS)
         except OffsetsGoneError as gone:
             self._lost(gone)
             low = gone.bounds[0]
