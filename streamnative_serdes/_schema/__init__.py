@@ -1,6 +1,6 @@
 """Avro schemas: parses, validates, compares and resolves them."""
 
-from .nullable import nullable
+from .copies import ONLY_FIELD, branch_number, nullable, only_branch, told_apart
 from .parser import PRIMITIVES, Schema, load, parse, parse_given
 from .references import SchemaReference, self_contained
 from .resolution import Resolution, resolve
@@ -16,7 +16,6 @@ from .rules import (
     json_float,
 )
 from .shapes import EnumShape, RecordShape, Shape, Shapes
-from .told_apart import ONLY_FIELD, branch_number, only_branch, told_apart
 from .tree import (
     MISSING,
     Array,

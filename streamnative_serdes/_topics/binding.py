@@ -35,9 +35,9 @@ from streamnative_serdes.errors import (
 from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient, TopicName
 from streamnative_serdes.schema_registry.pulsar_api import REGISTERED_OUTSIDE
 
+from .cache import Shared
 from .registering import register_pair
 from .schema_version import Posted, SchemaVersion
-from .shared import Shared
 from .topic_state import Latest, PickledSchema, Question, Refusal, Topics, TopicState
 from .watch import REFRESH_SECONDS, Inspector, User, Users, Watch
 

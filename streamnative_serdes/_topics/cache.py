@@ -1,12 +1,16 @@
-"""The bounded caches of the SerDes: topic -> schema version or type -> entry; memos."""
+"""The bounded caches of the SerDes: topic -> schema version or type -> entry; memos; answers of registries."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+import os
+import threading
+from collections.abc import Callable, Hashable
+from typing import Generic, Protocol, TypeVar
+from weakref import WeakSet
 
 from streamnative_serdes._cache import LruMap, TopicCache
 
-__all__ = ["LruMap", "Memo", "TopicCache"]
+__all__ = ["LruMap", "Memo", "Shared", "TopicCache"]
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -29,3 +33,51 @@ class Memo(dict[_K, _V]):
             self.clear()
         self[key] = value
         return value
+
+
+_MOST = 64  # registries (or sets of options) that one process keeps in mind
+
+
+class Forkable(Protocol):
+    """An object that stays usable in a forked child."""
+
+    def after_fork(self) -> None:
+        """In the child: threads that held locks or were waited for do not exist."""
+
+
+_T = TypeVar("_T", bound=Forkable)
+
+
+class Shared(Generic[_T]):
+    """Objects by key; the oldest of more than 64 is dropped, and stays with its users. Lives as long as the process.
+
+    ``made`` has the objects. Those that still have users are told of a fork, dropped or not.
+    """
+
+    def __init__(self) -> None:
+        self.made: dict[Hashable, _T] = {}
+        self._lock = threading.RLock()  # a finalizer may ask for an object meanwhile
+        self._alive: WeakSet[_T] = WeakSet()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._after_fork)
+
+    def of(self, key: Hashable, make: Callable[[], _T]) -> _T:
+        """The object for ``key``; creates it at the first call."""
+        with self._lock:
+            if key not in self.made:
+                while len(self.made) >= _MOST:
+                    del self.made[next(iter(self.made))]
+                new = make()
+                self._alive.add(new)
+                self.made.setdefault(key, new)  # a finalizer may have asked for the same meanwhile
+            return self.made[key]
+
+    def forget(self) -> None:
+        """Forget all objects; users keep theirs."""
+        with self._lock:
+            self.made.clear()
+
+    def _after_fork(self) -> None:
+        self._lock = threading.RLock()
+        for each in list(self._alive):
+            each.after_fork()

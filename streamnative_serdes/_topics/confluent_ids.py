@@ -30,9 +30,8 @@ from streamnative_serdes.errors import (
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, ConfluentSchema, SchemaInfo
 from streamnative_serdes.schema_registry.foreign import FOREIGN_CLIENTS
 
-from .cache import LruMap
+from .cache import LruMap, Shared
 from .schema_version import Compiled, SchemaVersion
-from .shared import Shared
 from .topic_state import Refusal
 
 logger = logging.getLogger(__name__)

@@ -1,17 +1,21 @@
-"""Arrow and confluent-kafka: the client's messages as the columns of Spark's Kafka source, and back."""
+"""Kafka's messages in Arrow columns: what a client returned, parts of messages that its producer takes, dead letters.
+
+A dead letter says of a row that could not be read why, and has the message as it was received.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from streamnative_serdes._arrow import Deliveries, Layout, Taken, bytes_list, ends_of, produce_all
 from streamnative_serdes._arrow import kafka_columns as _columns_of
 from streamnative_serdes._schema import parse
-from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.errors import ConfigError, EncodeError
 
 from .columns import batch_of
 
@@ -72,13 +76,13 @@ def kafka_columns(messages: Iterable[Any], names: Sequence[str] = KAFKA_COLUMNS)
 
 
 def bytes_of(array: pa.Array) -> list[bytes | None]:
-    """The rows of a binary or text array as bytes, for a client's producer; faster than ``to_pylist``.
+    """The rows of a binary, text or null array as bytes, for a client's producer; faster than ``to_pylist``.
 
     Raises:
         DecodeError: the array is damaged.
         TypeError: the array has another type.
     """
-    return bytes_list(*array.__arrow_c_array__())
+    return [None] * len(array) if pa.types.is_null(array.type) else bytes_list(*array.__arrow_c_array__())
 
 
 def without_errors(messages: Iterable[Any]) -> tuple[list[Any], list[Any]]:
@@ -97,3 +101,85 @@ def _layout(names: tuple[str, ...]) -> tuple[Layout, pa.Schema]:
     root = parse({"type": "record", "name": "Message", "fields": fields}).root
     layout = Layout(root, True, "spark", False)
     return layout, pa.schema(layout)
+
+
+Headers: TypeAlias = list[tuple[str, bytes | None]]
+ANY_PARTITION: Final = -1  # librdkafka's partitioner decides, by the key if there is one
+NOW: Final = 0  # as a timestamp
+_MICROSECONDS: Final = 1_000  # in a millisecond
+
+
+def headers_of(array: pa.Array) -> Iterator[Headers | None]:
+    """The headers of each row, from a column of lists of structs of key and value."""
+    for row in array.to_pylist():
+        yield row and [(header["key"], header["value"]) for header in row if header is not None]
+
+
+def named_headers_of(array: pa.Array) -> Iterator[Headers | None]:
+    """As :func:`headers_of`. Raises EncodeError for a header without a name."""
+    for number, headers in enumerate(headers_of(array)):
+        if headers and any(name is None for name, _ in headers):
+            raise row_error("expected a header's key of type string, got null", number)
+        yield headers
+
+
+def partitions_of(array: pa.Array) -> list[int]:
+    """The partition of each row; a null leaves it to the client. Raises EncodeError for a negative number."""
+    numbers: list[int] = pc.fill_null(array, ANY_PARTITION).to_pylist()
+    if array.null_count < len(array) and pc.min(array).as_py() < 0:
+        number = next(number for number, partition in enumerate(array.to_pylist()) if (partition or 0) < 0)
+        raise row_error(f"expected a partition from 0 on, got {array[number].as_py()}", number)
+    return numbers
+
+
+def moments_of(array: pa.Array) -> list[int]:
+    """The milliseconds since 1970 of each row; a null is the present time. Raises EncodeError for a time before."""
+    micros = array.cast(pa.timestamp("us", "UTC")).cast(pa.int64())
+    if len(micros) > micros.null_count and pc.min(micros).as_py() < _MICROSECONDS:
+        number = next(n for n, each in enumerate(micros.to_pylist()) if each is not None and each < _MICROSECONDS)
+        raise row_error(
+            f"expected a timestamp after 1970-01-01 00:00:00 UTC, got {micros[number].as_py()} microseconds",
+            number,
+            "the Kafka client takes 0 for the present time",
+        )
+    milliseconds: list[int] = pc.fill_null(pc.divide(micros, _MICROSECONDS), NOW).to_pylist()
+    return milliseconds
+
+
+def row_error(text: str, row: int, hint: str | None = None) -> EncodeError:
+    """The error of a row of the batch."""
+    error = EncodeError(text, hint=hint)
+    error.row = row
+    return error
+
+
+# Those of Spark's DataFrames have the same fields.
+DEAD_LETTER: Final = pa.struct(
+    {
+        "error": pa.string(),
+        "key": pa.binary(),
+        "value": pa.binary(),
+        "topic": pa.string(),
+        "partition": pa.int32(),
+        "offset": pa.int64(),
+    }
+)
+
+
+def dead_letters(errors: pa.Array, topic: str, messages: Mapping[str, pa.Array]) -> pa.StructArray:
+    """A dead letter for each row that has an error, and nulls for the others.
+
+    Args:
+        errors: text, or null for a row that could be read.
+        topic: the topic of all rows, unless ``messages`` has a column of topics.
+        messages: the other fields of a dead letter that are known, by name, for all rows.
+    """
+    well, rows = pc.is_null(errors), len(errors)
+    # Nulls for decoded messages, so that only dead letters are copied. By take(), since if_else of pyarrow 20 returns
+    # an invalid array for a slice of binaries.
+    dead = pc.if_else(well, None, pa.array(range(rows)))
+    given = {"topic": pa.array([topic] * rows), **messages}
+    found = {name: array.take(dead).cast(DEAD_LETTER.field(name).type) for name, array in given.items()}
+    found["error"] = errors
+    arrays = [found.get(field.name, pa.nulls(rows, field.type)) for field in DEAD_LETTER]
+    return pa.StructArray.from_arrays(arrays, fields=list(DEAD_LETTER), mask=well)

@@ -11,8 +11,9 @@ from .client import SchemaRegistryClient
 from .error import SchemaRegistryError
 from .missing import NOT_THERE, missing
 from .schema import RegisteredSchema, Schema, SchemaReference
-from .serdes import AvroDeserializer, AvroSerializer
-from .strategies import (
+from .serdes import (
+    AvroDeserializer,
+    AvroSerializer,
     dual_schema_id_deserializer,
     prefix_schema_id_deserializer,
     prefix_schema_id_serializer,

@@ -26,8 +26,8 @@ from streamnative_serdes._call_path import policy_of
 from streamnative_serdes._http.exchange import _TlsAdapter
 from streamnative_serdes._reading.framings import Signs, UnknownIds
 from streamnative_serdes._schema import Limits
+from streamnative_serdes._topics.cache import Shared
 from streamnative_serdes._topics.schema_version import Compiled
-from streamnative_serdes._topics.shared import Shared
 from streamnative_serdes._topics.topic_state import KeptWhileUnchanged, Topics, TopicState
 from streamnative_serdes._topics.watch import Users, Watch
 from streamnative_serdes.compat.asynchronous import _Async

@@ -20,8 +20,14 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition, libversion
 from confluent_kafka.error import ConsumeError
 
 from streamnative_serdes._kafka import POLL_SECONDS, ClientErrors, client, consumed
-from streamnative_serdes.arrow.dead_letters import DEAD_LETTER, dead_letters
-from streamnative_serdes.arrow.kafka_columns import ends_of, kafka_columns, kafka_schema, without_errors
+from streamnative_serdes.arrow.kafka_columns import (
+    DEAD_LETTER,
+    dead_letters,
+    ends_of,
+    kafka_columns,
+    kafka_schema,
+    without_errors,
+)
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.errors import ConfigError, SchemaNotFoundError
 from streamnative_serdes.integrations.builders import KafkaAvroDeserializerBuilder, serdes_of

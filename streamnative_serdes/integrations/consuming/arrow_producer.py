@@ -12,7 +12,7 @@ from streamnative_serdes._kafka import Sender, delivery_seconds
 from streamnative_serdes._nearest import did_you_mean
 from streamnative_serdes._writing.batches import fields_of
 from streamnative_serdes.arrow import in_parts
-from streamnative_serdes.arrow.message_parts import (
+from streamnative_serdes.arrow.kafka_columns import (
     ANY_PARTITION,
     NOW,
     bytes_of,

@@ -321,7 +321,7 @@ class _Message:
 def _messages(batch: pa.RecordBatch) -> Iterator[_Message]:
     import pyarrow as pa
 
-    from streamnative_serdes.arrow.message_parts import bytes_of, headers_of
+    from streamnative_serdes.arrow.kafka_columns import bytes_of, headers_of
 
     column = batch.schema.get_field_index
     micros = batch.column(column("timestamp")).cast(pa.timestamp("us", "UTC")).cast(pa.int64()).to_pylist()

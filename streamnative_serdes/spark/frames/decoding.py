@@ -12,9 +12,8 @@ from pyspark.sql import types as T
 
 from streamnative_serdes._nearest import did_you_mean
 from streamnative_serdes.arrow import in_parts
-from streamnative_serdes.arrow.dead_letters import DEAD_LETTER as _DEAD_LETTER
-from streamnative_serdes.arrow.dead_letters import dead_letters
-from streamnative_serdes.arrow.kafka_columns import kafka_columns
+from streamnative_serdes.arrow.kafka_columns import DEAD_LETTER as _DEAD_LETTER
+from streamnative_serdes.arrow.kafka_columns import dead_letters, kafka_columns
 from streamnative_serdes.errors import ConfigError, DecodeError, RawMessage
 from streamnative_serdes.spark.session.workers import Carried
 from streamnative_serdes.spark.types.arrow import Decoded

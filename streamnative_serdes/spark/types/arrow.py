@@ -1,4 +1,4 @@
-"""Arrow: the type in which Spark passes a column to Python, known before the job runs; and messages as columns.
+"""Arrow: the type in which Spark passes a column to Python, known before the job runs; Kafka's messages as columns.
 
 PySpark's own ``to_arrow_type`` is not public, and its arguments change between releases.
 """
@@ -64,3 +64,20 @@ class Decoded:
     @property
     def failed(self) -> bool:
         return bool(self.errors.null_count < len(self.errors))
+
+
+_HEADERS: Final = T.ArrayType(
+    T.StructType([T.StructField("key", T.StringType()), T.StructField("value", T.BinaryType())])
+)
+KAFKA_COLUMNS: Final = T.StructType(
+    [
+        T.StructField("key", T.BinaryType()),
+        T.StructField("value", T.BinaryType()),
+        T.StructField("topic", T.StringType()),
+        T.StructField("partition", T.IntegerType()),
+        T.StructField("offset", T.LongType()),
+        T.StructField("timestamp", T.TimestampType()),
+        T.StructField("timestampType", T.IntegerType()),
+    ]
+)
+WITH_HEADERS: Final = T.StructType([*KAFKA_COLUMNS.fields, T.StructField("headers", _HEADERS)])

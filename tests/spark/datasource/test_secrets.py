@@ -15,11 +15,9 @@ from pyspark.sql import types as T
 from streamnative_serdes import ConfigError, KafkaAvroDeserializer
 from streamnative_serdes import _config as config
 from streamnative_serdes._call_path import policy_of
-from streamnative_serdes.spark.datasource.columns_of_kafka import KAFKA_COLUMNS
 from streamnative_serdes.spark.datasource.source import Source
-from streamnative_serdes.spark.datasource.user_options.carried import CarriedWithSecrets
 from streamnative_serdes.spark.datasource.user_options.client_config import client_config
-from streamnative_serdes.spark.datasource.user_options.options import Options
+from streamnative_serdes.spark.datasource.user_options.options import CarriedWithSecrets, Options
 from streamnative_serdes.spark.datasource.user_options.secrets import (
     is_reference,
     is_secret,
@@ -27,6 +25,7 @@ from streamnative_serdes.spark.datasource.user_options.secrets import (
     resolved,
     warn_of_literal_secrets,
 )
+from streamnative_serdes.spark.types.arrow import KAFKA_COLUMNS
 
 SECRET = "c4n4ryInTheCoalMine"
 PASSWORD = "kafka.sasl.password"

@@ -12,7 +12,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pys
 
 import pyarrow as pa
 
-from streamnative_serdes.arrow.message_parts import ANY_PARTITION, NOW
+from streamnative_serdes.arrow.kafka_columns import ANY_PARTITION, NOW
 from streamnative_serdes.errors import EncodeError
 from streamnative_serdes.spark.datasource.writing.sink_columns import SinkColumns
 from streamnative_serdes.spark.datasource.writing.sink_messages import MessageBatches, Sending

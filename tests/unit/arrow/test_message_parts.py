@@ -6,11 +6,12 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
-from streamnative_serdes.arrow.dead_letters import DEAD_LETTER, dead_letters  # noqa: E402 - requires pyarrow
-from streamnative_serdes.arrow.message_parts import (  # noqa: E402
+from streamnative_serdes.arrow.kafka_columns import (  # noqa: E402 - requires pyarrow  # noqa: E402
     ANY_PARTITION,
+    DEAD_LETTER,
     NOW,
     bytes_of,
+    dead_letters,
     headers_of,
     moments_of,
     named_headers_of,

@@ -17,7 +17,7 @@ from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, Sche
 from streamnative_serdes import _config as config
 from streamnative_serdes._call_path import bound_of
 from streamnative_serdes._schema import parse
-from streamnative_serdes._topics import shared
+from streamnative_serdes._topics import cache
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes._topics.schema_version import Compiled, SchemaVersion
 from streamnative_serdes.errors import NestedTooDeeplyError
@@ -254,7 +254,7 @@ def test_a_recursion_error_is_not_cached_for_a_version() -> None:
 def test_a_process_caches_a_limited_number_of_registries(
     registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared, "_MOST", 2)
+    monkeypatch.setattr(cache, "_MOST", 2)
     confs = [
         config.parse(config.SERIALIZER_OPTIONS, conf(registry, **{"retries.wait.ms": wait}), strict=True)
         for wait in (201, 202, 203)

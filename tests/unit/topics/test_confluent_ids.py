@@ -21,7 +21,7 @@ from waiting import exit_code, join, together, until
 from streamnative_serdes import _config as config
 from streamnative_serdes import errors
 from streamnative_serdes._schema import parse
-from streamnative_serdes._topics import confluent_ids, shared
+from streamnative_serdes._topics import cache, confluent_ids
 from streamnative_serdes._topics.confluent_ids import NO_ID, ConfluentSchemas
 
 USER = record("User", ("name", "string"))
@@ -289,7 +289,7 @@ def test_one_process_shares_what_it_knows_by_the_registrys_options(registry: Con
 
 
 def test_a_process_keeps_so_many_registries(registry: ConfluentStandIn, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared, "_MOST", 2)
+    monkeypatch.setattr(cache, "_MOST", 2)
     confs = [conf_of(registry.url, **{"cache.capacity": number}) for number in (1, 2, 3)]
     first, second, third = map(ConfluentSchemas.shared, confs)
     assert ConfluentSchemas.shared(confs[1]) is second

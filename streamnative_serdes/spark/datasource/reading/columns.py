@@ -15,12 +15,12 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from streamnative_serdes.arrow import in_parts
 from streamnative_serdes.arrow.kafka_columns import kafka_columns
 from streamnative_serdes.errors import ConfigError
-from streamnative_serdes.spark.datasource.columns_of_kafka import KAFKA_COLUMNS, WITH_HEADERS
 from streamnative_serdes.spark.datasource.offsets.bounds import Topics
 from streamnative_serdes.spark.datasource.offsets.ranges import Range
 from streamnative_serdes.spark.datasource.user_options.client_config import client_config, is_fixed
 from streamnative_serdes.spark.datasource.user_options.names import FORMAT
 from streamnative_serdes.spark.datasource.user_options.options import Options
+from streamnative_serdes.spark.types.arrow import KAFKA_COLUMNS, WITH_HEADERS
 
 from .task import Patience, read_range, require_valid
 

@@ -14,13 +14,12 @@ from streamnative_serdes._nearest import did_you_mean
 from streamnative_serdes._schema.projection import projected
 from streamnative_serdes.errors import ConfigError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.models import Registered
-from streamnative_serdes.spark.datasource.columns_of_kafka import WITH_HEADERS
 from streamnative_serdes.spark.datasource.offsets.bounds import Topics
-from streamnative_serdes.spark.datasource.user_options.carried import CarriedWithSecrets
-from streamnative_serdes.spark.datasource.user_options.options import Options
+from streamnative_serdes.spark.datasource.user_options.options import CarriedWithSecrets, Options
 from streamnative_serdes.spark.frames.decoding import DEAD_LETTER, FAILFAST, Decoding, ReadOptions, new_columns
 from streamnative_serdes.spark.frames.reading import PLANNED, TopicReader
 from streamnative_serdes.spark.session.workers import kept, key_of
+from streamnative_serdes.spark.types.arrow import WITH_HEADERS
 
 if TYPE_CHECKING:
     from streamnative_serdes.spark.datasource.offsets.brokers import Brokers

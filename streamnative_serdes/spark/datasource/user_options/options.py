@@ -6,14 +6,17 @@ A name belongs to Spark's Kafka source or to us (:mod:`.names`), to the Kafka cl
 
 from __future__ import annotations
 
+import io
+import pickle
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from streamnative_serdes import _config as config
 from streamnative_serdes._nearest import nearest
 from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.spark.session.workers import Carried
 
 from . import names
 from .client_names import refuse_unknown
@@ -225,3 +228,47 @@ def _unknown(name: str, use: Use) -> ConfigError:
 def shown(name: str, value: object) -> str:
     """``value`` for errors; secrets are not shown."""
     return "a value" if is_secret(name) else repr(value)[:200]
+
+
+_T = TypeVar("_T")
+
+
+class CarriedWithSecrets(Carried[_T]):
+    """As :class:`Carried`; each process resolves the references to secrets itself.
+
+    Args:
+        value: made from ``options.conf()``; must pickle without cloudpickle.
+        options: the options.
+    """
+
+    def __init__(self, value: _T, options: Options) -> None:
+        self._options = options
+        super().__init__(value)
+
+    def pack(self, value: _T) -> bytes:
+        packed = io.BytesIO()
+        _Pickler(packed, self._options).dump(value)
+        return packed.getvalue()
+
+    def unpack(self) -> _T:
+        value: _T = _Unpickler(io.BytesIO(self.packed), self._options).load()
+        return value
+
+
+class _Pickler(pickle.Pickler):
+    def __init__(self, file: io.BytesIO, options: Options) -> None:
+        super().__init__(file)
+        conf = options.conf()
+        self._names = {conf[name]: name for name in options.referred() if isinstance(conf.get(name), str)}
+
+    def persistent_id(self, value: Any) -> str | None:
+        return self._names.get(value) if type(value) is str else None
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: io.BytesIO, options: Options) -> None:
+        super().__init__(file)
+        self._conf = options.conf()
+
+    def persistent_load(self, name: Any) -> Any:
+        return self._conf[name]

@@ -15,8 +15,7 @@ from streamnative_serdes._kafka import (
     idempotence,
     require_options,
 )
-from streamnative_serdes.arrow.kafka_columns import Deliveries, produce_all
-from streamnative_serdes.arrow.message_parts import ANY_PARTITION, NOW
+from streamnative_serdes.arrow.kafka_columns import ANY_PARTITION, NOW, Deliveries, produce_all
 from streamnative_serdes.errors import ConfigError, SerdesError
 from streamnative_serdes.spark.session.workers import kept, key_of
 

@@ -19,8 +19,7 @@ from pyspark.sql import types as T
 from streamnative_serdes._nearest import nearest
 from streamnative_serdes._schema import Record
 from streamnative_serdes.errors import ConfigError
-from streamnative_serdes.spark.datasource.user_options.carried import CarriedWithSecrets
-from streamnative_serdes.spark.datasource.user_options.options import Options
+from streamnative_serdes.spark.datasource.user_options.options import CarriedWithSecrets, Options
 from streamnative_serdes.spark.frames.encoding import Encoder, TopicWriter
 from streamnative_serdes.spark.types.names import refuse_intervals, refuse_other_headers
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from streamnative_serdes.arrow import in_parts
-from streamnative_serdes.arrow.message_parts import (
+from streamnative_serdes.arrow.kafka_columns import (
     ANY_PARTITION,
     NOW,
     bytes_of,

@@ -27,11 +27,11 @@ from pyspark.sql.datasource import (
 
 from streamnative_serdes import _config as config
 from streamnative_serdes.errors import ConfigError
-from streamnative_serdes.spark.datasource.columns_of_kafka import WITH_HEADERS
 from streamnative_serdes.spark.datasource.user_options.client_config import client_config
 from streamnative_serdes.spark.datasource.user_options.options import Options
 from streamnative_serdes.spark.frames.decoding import new_columns
 from streamnative_serdes.spark.frames.reading import TopicReader
+from streamnative_serdes.spark.types.arrow import WITH_HEADERS
 
 from .outbox import refuse_options, require_broker
 from .sink_columns import (

@@ -1,12 +1,14 @@
-"""A copy of a schema that tells the branches of unions apart in decoded data; the bytes are the same.
+"""Copies of a schema for decoding: with branches of unions told apart, and with null as a type of each value.
 
-Decoded data does not show its branch of a union: 5 may be an int or a long. In the copy, each branch of such
-a union is a record with one field, :data:`ONLY_FIELD`, whose name ends with the number of the branch. A codec with the
-option ``return.record.name`` returns this name.
+Decoded data does not show its branch of a union: 5 may be an int or a long. In the copy of :func:`told_apart`, each
+branch of such a union is a record with one field, :data:`ONLY_FIELD`, whose name ends with the number of the branch;
+the bytes are the same. A codec with the option ``return.record.name`` returns this name. JSON leaves out fields,
+whatever their schema says: hence :func:`nullable`.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from .parser import Schema
@@ -74,3 +76,36 @@ class _Copy:
             return Primitive("null")
         self._count += 1
         return Record(f"Branch{self._count}_{number}", (Field(ONLY_FIELD, self.of(branch)),))
+
+
+def nullable(schema: Schema) -> Schema:
+    """``schema`` with null as another type of each field, item and value, and as the default of each field."""
+    return Schema(schema.text, _NullableCopy().of(schema.root))
+
+
+class _NullableCopy:
+    def __init__(self) -> None:
+        self._records: dict[int, Record] = {}
+
+    def of(self, node: AvroType) -> AvroType:
+        match node:
+            case Record():
+                return self._record(node)
+            case Array():
+                return replace(node, items=self._or_null(node.items))
+            case Map():
+                return replace(node, values=self._or_null(node.values))
+            case Union():
+                return Union(tuple([self.of(branch) for branch in node.branches]))
+        return node
+
+    def _or_null(self, node: AvroType) -> AvroType:
+        made = self.of(node)
+        branches = made.branches if isinstance(made, Union) else (made,)
+        return made if any(branch.kind == "null" for branch in branches) else Union((Primitive("null"), *branches))
+
+    def _record(self, node: Record) -> Record:
+        if id(node) not in self._records:
+            made = self._records[id(node)] = replace(node, fields=())  # for the record inside itself
+            made.fields = tuple([replace(part, type=self._or_null(part.type), default=None) for part in node.fields])
+        return self._records[id(node)]
