@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from concurrent.futures import Future
+from copy import copy
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +18,8 @@ from streamnative_serdes._kafka import (
     LATEST,
     BrokerUnavailableError,
     ClientErrors,
+    OffsetsGoneError,
+    StalledError,
     ask,
     is_waiting,
     offsets,
@@ -158,3 +162,12 @@ def test_other_refusals_are_not_repeated() -> None:
 def test_brokers_that_do_not_answer_are_away() -> None:
     with pytest.raises(BrokerUnavailableError):
         asked(answers(None))
+
+
+def test_errors_whose_class_has_arguments_of_its_own_are_copied_and_pickled_whole() -> None:
+    error = StalledError("orders", 1, 3, 5, 30.0)
+    gone = OffsetsGoneError("orders", 1, 3, (4, 9), "out of range")
+    for each in (copy(error), pickle.loads(pickle.dumps(error))):
+        assert (type(each), str(each), each.topic) == (StalledError, str(error), "orders")
+    again = pickle.loads(pickle.dumps(gone))
+    assert (again.place, again.bounds, str(again)) == (3, (4, 9), str(gone))
