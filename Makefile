@@ -88,19 +88,29 @@ ROOMS = $(sort $(notdir $(patsubst %/,%,$(wildcard $(addsuffix /[a-z]*/,$(addpre
 OF_ROOM = $(if $(filter $(ROOM),$(ROOMS)),$(wildcard tests/*/$(ROOM)) $(ALSO_OF_$(ROOM)),\
 	$(error no tests for a room "$(ROOM)"; the rooms: $(ROOMS)))
 
-# In four groups beside each other: with real servers, with a real KoP, with Spark, and all others.
-test: $(BUILT) ## run all tests, in four groups at once; ROOM=migration: of one room; PYTEST_ARGS="FILE ...": these
+# In five groups beside each other: with real servers, migration and Spark with them, a real KoP, Spark, and all others.
+test: $(BUILT) ## run all tests, in five groups at once; ROOM=migration: of one room; PYTEST_ARGS="FILE ...": these
 ifeq ($(ROOM)$(PYTEST_ARGS),)
-	@echo "four groups of tests run at once; the output of each comes at its end"
-	@$(MAKE) --no-print-directory --jobs=4 --output-sync=target --keep-going test-servers test-kop test-spark test-others
+	@echo "five groups of tests run at once; the output of each comes at its end"
+	@$(MAKE) --no-print-directory --jobs=5 --output-sync=target --keep-going \
+		test-servers test-copies test-kop test-spark test-others
 else
 	$(BIN)/pytest $(if $(ROOM),$(OF_ROOM)) $(PYTEST_ARGS)
 endif
 
 PYTEST := $(BIN)/pytest --durations=20
 ON_SERVERS := tests/integration tests/interop/compat/test_confluent_scripts.py
+# These wait most of the time, for rebalances, transactions and servers that were killed: beside the others, with a Kafka
+# and a Pulsar of their own, they end at the same time.
+COPIES := tests/integration/migration tests/integration/spark
 test-servers: $(BUILT)
-	$(PYTEST) $(ON_SERVERS) --ignore=tests/integration/kop
+	$(PYTEST) $(ON_SERVERS) $(addprefix --ignore=,tests/integration/kop $(COPIES))
+
+test-copies: $(BUILT)
+	$(PYTEST) $(COPIES)
+
+downloads: $(BUILT) ## download the servers and Java's libraries for tests (about 800 MB, once)
+	PYTHONPATH=tests/servers $(BIN)/python -m servers download
 
 test-kop: $(BUILT)
 	$(PYTEST) tests/integration/kop
@@ -108,12 +118,15 @@ test-kop: $(BUILT)
 test-spark: $(BUILT)
 	$(PYTEST) tests/spark
 
-# Kolkata is far from UTC, and not by whole hours, so naive local times become visible.
+# Kolkata is far from UTC, and not by whole hours, so naive local times become visible. With a part of the examples of
+# each property: test-long has them all, and ten times as many. Java and hypothesis are most of what an example takes.
+EXAMPLES ?= 0.3
 test-others: $(BUILT)
-	TZ=Asia/Kolkata $(PYTEST) tests --ignore=tests/spark --ignore=tests/site $(addprefix --ignore=,$(ON_SERVERS))
+	TZ=Asia/Kolkata SERDES_EXAMPLES=$(EXAMPLES) \
+		$(PYTEST) tests --ignore=tests/spark --ignore=tests/site $(addprefix --ignore=,$(ON_SERVERS))
 
 test-long: asan ## run what takes hours: kill loops, long outages, ten times the examples, a million mutants; before a release
-	SERVERS_REQUIRED=1 $(PYTEST) -m long tests/integration
+	SERVERS_REQUIRED=1 $(PYTEST) -m long tests
 	SERDES_EXAMPLES=10 HYPOTHESIS_PROFILE=dev $(PYTEST) tests/property tests/integration/contract
 	$(MAKE) --no-print-directory fuzz FUZZ_ARGS="--mutants 1000000 --seed $$RANDOM"
 
@@ -229,10 +242,14 @@ SANITIZERS := $$(gcc -print-file-name=libasan.so) \
 	$$(g++ -print-file-name=libstdc++.so 2>/dev/null || gcc -print-file-name=libstdc++.so.6)
 WITH_SANITIZERS := LD_PRELOAD="$(SANITIZERS)" PYTHONMALLOC=malloc UBSAN_OPTIONS=print_stacktrace=1 \
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096
+# What Cython wrote for the regular build, which is up to date by then.
+C_CODE := build/cython-release
 # $(call sanitized,PYTHON,FOLDER,FLAGS,LINKED)
 define sanitized
 	mkdir -p $(2)
-	tar --exclude='*.so' -cf - setup.py pyproject.toml README.md LICENSE ext streamnative_serdes | tar -xf - -C $(2)
+	tar --exclude='*.so' -cf - setup.py pyproject.toml README.md LICENSE ext streamnative_serdes $$(ls -d $(C_CODE)) | \
+		tar -xf - -C $(2)
+	find $(2)/$(C_CODE) -name '*.c' -exec touch {} + # it is newer than the environment, whose Cython has files of its own
 	cd $(2) && CFLAGS="-fno-wrapv $(3)" LDFLAGS="$(4)" STREAMNATIVE_SERDES_ASAN=1 \
 		$(abspath $(1)) setup.py --quiet build_ext --inplace
 	@for module in _codec _arrow _records; do grep -q __asan_init $(2)/streamnative_serdes/$$module.*.so; done || { echo "not built with AddressSanitizer" >&2; exit 1; }

@@ -30,7 +30,7 @@ SANITIZERS = "address,undefined" if ASAN else "thread" if TSAN else ""
 
 def unix_flags() -> tuple[list[str], list[str]]:
     """Flags of compiler and linker for gcc and clang, on Linux and macOS."""
-    compiler = ["-O0", "-g"] if DEBUG else ["-O1", "-g"] if SANITIZERS else ["-O3", "-g0"]
+    compiler = ["-O0", "-g"] if DEBUG else ["-O1", "-g1"] if SANITIZERS else ["-O3", "-g0"]
     linker = ["-Wl,--strip-all"] if sys.platform == "linux" and not (DEBUG or SANITIZERS) else []
     if SANITIZERS:
         sanitize = [f"-fsanitize={SANITIZERS}", "-fno-sanitize-recover=undefined"]
@@ -72,10 +72,8 @@ if TRACE:
     # From Python 3.13 on Cython would use sys.monitoring, which coverage cannot yet read for .pyx files.
     macros = [("CYTHON_TRACE_NOGIL", "1"), ("CYTHON_USE_SYS_MONITORING", "0")]
 
-variant = (
-    "-".join(name for name, on in [("debug", DEBUG), ("asan", ASAN), ("tsan", TSAN), ("trace", TRACE)] if on)
-    or "release"
-)
+# Sanitizers are a matter of the C compiler: their builds take the C code of the release.
+variant = "-".join(name for name, on in [("debug", DEBUG), ("trace", TRACE)] if on) or "release"
 settings_file = remember(compile_args, FLAGS_OF, link_args, macros, directives)
 extensions = [
     Extension(

@@ -85,7 +85,13 @@ PLANTS = [
 ]
 
 
-@pytest.fixture(params=PLANTS, ids=lambda plant: plant.name)
+# A race without a build of its own is looked for each time; those of compiled modules take a compiler and Cython.
+SHORT_AND_LONG = [
+    pytest.param(plant, id=plant.name, marks=[pytest.mark.long] if plant.module else []) for plant in PLANTS
+]
+
+
+@pytest.fixture(params=SHORT_AND_LONG)
 def planted(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Plant, Path]:
     """A race, and a folder with the package that has it."""
     plant: Plant = request.param

@@ -67,11 +67,11 @@ def test_a_segment_that_is_cut_off_at_any_byte_is_an_error_or_its_whole_batches(
 ) -> None:
     whole = b"".join(batches)
     ends = {sum(map(len, batches[:count])): count for count in range(len(batches) + 1)}
-    ended = 0
+    left: list[Any] = []
     for end in range(len(whole) + 1):
         data = whole[:end]
-        ended = ends.get(end, ended)
-        left = messages(b"".join(batches[:ended]), isolation=isolation, partial=True)
+        if end in ends:
+            left = messages(b"".join(batches[: ends[end]]), isolation=isolation, partial=True)
         assert messages(data, isolation=isolation, partial=True) == left
         assert columns(data, isolation=isolation, partial=True) == len(left)
         if end not in ends:

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 
 import click
 
-from . import PULSAR, PULSARS, ConfluentRegistry, Kafka, Missing, Pulsar, PulsarCluster, ServerError
+from . import PULSAR, PULSARS, ConfluentRegistry, Kafka, Missing, Pulsar, PulsarCluster, ServerError, download_all
 
 
 @click.group()
@@ -54,6 +54,12 @@ def up(token: bool, confluent: bool, cluster: bool, version: str) -> None:
             threading.Event().wait()
         except KeyboardInterrupt:
             click.echo("They are ended.")
+
+
+@main.command()
+def download() -> None:
+    """Download what the tests need, if it is not in the cache."""
+    download_all()
 
 
 def _end_by_signals() -> None:

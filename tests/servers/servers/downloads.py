@@ -13,7 +13,8 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -220,6 +221,19 @@ def connect_jars() -> Path:
     return home
 
 
+def download_all() -> None:
+    """Download everything that tests with real servers need, in the order in which they need it.
+
+    Raises:
+        Missing: as for :func:`requirements`.
+    """
+    requirements()
+    pulsar_jars(NEXT_PULSAR)
+    connect_jars()
+    older_client_jars()
+    kafka_jars(NEXT_KAFKA)
+
+
 def _home(name: str, ivy: str) -> Path:
     return _cache_folder() / f"{name}-{hashlib.sha256(ivy.encode()).hexdigest()[:12]}"
 
@@ -239,23 +253,31 @@ def _cache_folder() -> Path:
 
 
 def _fill(java: Path, home: Path, description: str, arrange: Callable[[Path], None], size: str) -> None:
-    """Download and unpack next to ``home``, and move it there when complete, because two runs may do so at once."""
+    """Download and unpack next to ``home``, and move it there when complete, because a run may be stopped."""
     spec = importlib.util.find_spec("pyspark")
     ivy = sorted(Path(spec.origin).parent.glob("jars/ivy-*.jar")) if spec and spec.origin else []
     if not ivy:
         raise Missing("real servers are downloaded by the Ivy inside pyspark, and pyspark is not installed")
     home.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=home.parent, prefix="download-") as name:
+    with _alone(home), tempfile.TemporaryDirectory(dir=home.parent, prefix="download-") as name:
+        if home.is_dir():  # another run has downloaded it meanwhile
+            return
         draft = Path(name)
         print(f"downloading Java's programs for tests to {home} ({size}, once)", file=sys.stderr, flush=True)
         (draft / "ivy.xml").write_text(description)
         _retrieve(java, ivy[-1], draft)
         arrange(draft)
-        try:
-            (draft / "servers").rename(home)
-        except OSError:
-            if not home.is_dir():  # otherwise another run was first
-                raise
+        (draft / "servers").rename(home)
+
+
+@contextmanager
+def _alone(home: Path) -> Iterator[None]:
+    """Let one process at a time download to ``home``: the others wait for what it gets."""
+    import fcntl  # not on Windows, where no server runs
+
+    with home.with_name(f"{home.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _retrieve(java: Path, ivy: Path, draft: Path) -> None:
