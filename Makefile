@@ -88,26 +88,26 @@ ROOMS = $(sort $(notdir $(patsubst %/,%,$(wildcard $(addsuffix /[a-z]*/,$(addpre
 OF_ROOM = $(if $(filter $(ROOM),$(ROOMS)),$(wildcard tests/*/$(ROOM)) $(ALSO_OF_$(ROOM)),\
 	$(error no tests for a room "$(ROOM)"; the rooms: $(ROOMS)))
 
-# In five groups beside each other: with real servers, migration and Spark with them, a real KoP, Spark, and all others.
+# In five groups beside each other: with real servers, migration with them, a real KoP, Spark, and all others.
 test: $(BUILT) ## run all tests, in five groups at once; ROOM=migration: of one room; PYTEST_ARGS="FILE ...": these
 ifeq ($(ROOM)$(PYTEST_ARGS),)
 	@echo "five groups of tests run at once; the output of each comes at its end"
 	@$(MAKE) --no-print-directory --jobs=5 --output-sync=target --keep-going \
-		test-servers test-copies test-kop test-spark test-others
+		test-servers test-migration test-kop test-spark test-others
 else
 	$(BIN)/pytest $(if $(ROOM),$(OF_ROOM)) $(PYTEST_ARGS)
 endif
 
 PYTEST := $(BIN)/pytest --durations=20
 ON_SERVERS := tests/integration tests/interop/compat/test_confluent_scripts.py
-# These wait most of the time, for rebalances, transactions and servers that were killed: beside the others, with a Kafka
-# and a Pulsar of their own, they end at the same time.
-COPIES := tests/integration/migration tests/integration/spark
+# Migration's take half of the time of all, most of it waiting for rebalances, transactions and servers that were killed:
+# beside the others, with a Kafka and a Pulsar of their own, they end at about the same time.
+MIGRATION := tests/integration/migration
 test-servers: $(BUILT)
-	$(PYTEST) $(ON_SERVERS) $(addprefix --ignore=,tests/integration/kop $(COPIES))
+	$(PYTEST) $(ON_SERVERS) $(addprefix --ignore=,tests/integration/kop $(MIGRATION))
 
-test-copies: $(BUILT)
-	$(PYTEST) $(COPIES)
+test-migration: $(BUILT)
+	$(PYTEST) $(MIGRATION)
 
 downloads: $(BUILT) ## download the servers and Java's libraries for tests (about 800 MB, once)
 	PYTHONPATH=tests/servers $(BIN)/python -m servers download
