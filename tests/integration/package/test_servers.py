@@ -82,7 +82,9 @@ def _runs(pid: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize(("terminal", "number"), [(True, signal.SIGTERM), (False, signal.SIGINT)])
+@pytest.mark.parametrize(
+    ("terminal", "number"), [(True, signal.SIGTERM), pytest.param(False, signal.SIGINT, marks=pytest.mark.long)]
+)
 def test_servers_for_a_person_run_until_a_signal(
     servers_at_hand: None, tmp_path: Path, terminal: bool, number: signal.Signals
 ) -> None:

@@ -340,12 +340,13 @@ def test_an_interrupt_puts_the_strategy_back(
     assert (run.saved().widened, len(run.saved().mapping)) == ([], 2)
 
 
+@pytest.mark.parametrize("step", [17, pytest.param(5, marks=pytest.mark.long)])
 def test_an_interrupt_anywhere_leaves_the_strategy_or_the_way_back(
-    run: Migration, registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
+    run: Migration, registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
-    """At each fifth bytecode of strategy.py, in runs that each begin from nothing."""
+    """At every so many bytecodes of strategy.py, in runs that each begin from nothing."""
     monkeypatch.setattr("interrupts.PACKAGE", strategy.__file__)
-    for at in itertools.count(1, 5):
+    for at in itertools.count(1, step):
         registry.store.delete_forever(TOPIC)
         registry.store.set_strategy(TOPIC, "BACKWARD")
         run.state.unlink(missing_ok=True)
