@@ -318,11 +318,12 @@ cdef bint write_all_members(WriteOp* op, uint64_t there, WriteStep* step, WriteB
     cdef const Source* member
     cdef Chosen some
     cdef int i
+    there &= all_of(b)
+    for i in range(op.count):
+        prefetch_values(op.parts[i], member_rows(op.parts[i], there, b, w), b, w)
     for i in range(op.count):
         member = &w.sources[op.parts[i].source]
-        if op.parts[i].load == LOAD_NOTHING:
-            continue
-        rows = there & (~<uint64_t>0 if member.slots.valid is NULL else valid_rows(member, b))
+        rows = member_rows(op.parts[i], there, b, w)
         if unlikely(rows & seen):
             return False
         seen |= rows
@@ -333,6 +334,43 @@ cdef bint write_all_members(WriteOp* op, uint64_t there, WriteStep* step, WriteB
             return False
         put_back(&some, b)
     return null_rows(op, all_of(b) & ~seen, b)
+
+
+cdef inline uint64_t member_rows(const WriteOp* op, uint64_t there, const WriteBlock* b,
+                                 const Writer* w) noexcept nogil:
+    """The rows that have this member."""
+    cdef const Source* s = &w.sources[op.source]
+    if op.load == LOAD_NOTHING:
+        return 0
+    return there if s.slots.valid is NULL else there & valid_rows(s, b)
+
+
+cdef void prefetch_values(const WriteOp* op, uint64_t rows, const WriteBlock* b, const Writer* w) noexcept nogil:
+    """Ask for the slots of some rows in the columns of a record, before they are written.
+
+    They are far apart and belong to many columns, so the processor does not foresee them, and would wait for each.
+    """
+    cdef const Source* s
+    cdef const uint8_t* slots
+    cdef uint64_t left
+    cdef int i, width
+    for i in range(op.count if op.kind == WRITE_RECORD else 0):
+        s = &w.sources[op.parts[i].source]
+        width = bytes_of_slot(op.parts[i], s)
+        slots = s.slots.slots + (s.slots.offset + b.first) * width
+        left = rows if width else 0
+        while left:
+            prefetch(slots + b.at[sns_first_bit(left)] * width)
+            left &= left - 1
+
+
+cdef inline int bytes_of_slot(const WriteOp* op, const Source* s) noexcept nogil:
+    """Of numbers and of texts' offsets; 0 for other columns."""
+    if op.load == LOAD_I64 or op.load == LOAD_DOUBLE:
+        return 8
+    if op.load == LOAD_I32 or op.load == LOAD_FLOAT or (op.load == LOAD_BYTES and s.slots.how == SMALL_OFFSETS):
+        return 4
+    return 16 if op.load == LOAD_128 else 0
 
 
 cdef inline bint write_member(WriteOp* op, const Source* s, WriteStep* step, WriteBlock* b, Writer* w) noexcept nogil:

@@ -359,6 +359,19 @@ def test_no_byte_behind_the_last_text_is_read(sizes: tuple[int, int]) -> None:
     assert messages == [b"\2" + Codec("bytes").encode(text) + b"\0" for text in texts]
 
 
+@protects_memory
+@pytest.mark.parametrize("last", range(5))
+def test_uuids_in_any_form_are_encoded_as_alone(last: int) -> None:
+    usual = str(UUID(int=0x0123456789ABCDEF << 60))
+    texts = [usual, usual.upper(), usual.replace("-", ""), "{" + usual + "}", "urn:uuid:" + usual]
+    column = before_protected_memory([texts[(row + last + 1) % 5].encode() for row in range(BLOCK + 1)][1:])
+    nulls = pa.array([None if row % 3 == 0 else texts[row % 4] for row in range(BLOCK)])
+    codec = ColumnCodec(record("R", ("u", logical("string", "uuid")), ("n", ["null", logical("string", "uuid")])))
+    batch = pa.record_batch([column.view(pa.string()), nulls], ["u", "n"])
+    one = Codec("string").encode(usual)
+    assert agree(codec, batch) == [one + (b"\0" if row % 3 == 0 else b"\2" + one) for row in range(BLOCK)]
+
+
 def test_rows_without_a_value_are_null_messages_between_blocks() -> None:
     rows = pa.array([None if row % 50 == 20 else {"n": row} for row in range(ROWS)], pa.struct([("n", pa.int32())]))
     messages = ColumnCodec(record("R", ("n", "int"))).encode(rows)
