@@ -93,21 +93,41 @@ cdef bint read_list_of_leaves(Op* op, Column* items, Step* step, Reader* r) noex
             return False
 
 
-cdef inline const uint8_t* read_text(Column* c, bint wide, const uint8_t* p, Reader* r) noexcept nogil:
-    """Append a text; returns its end, or NULL. With ``wide``, longer ones are usual."""
+cdef struct Texts:              # where a column of texts ends: what a loop keeps in registers
+    uint8_t* data
+    uint8_t* offsets
+    int64_t used, room, slot
+    bint large
+
+
+cdef inline Texts end_of(const Column* c) noexcept nogil:
+    cdef Texts out
+    out.data, out.offsets, out.used, out.room, out.slot, out.large = (
+        c.data, c.offsets, c.used, c.room, c.length, c.large)
+    return out
+
+
+cdef inline void set_end(Column* c, const Texts* texts) noexcept nogil:
+    c.used, c.length = texts.used, texts.slot
+
+
+cdef inline const uint8_t* read_text(Column* c, Texts* texts, bint wide, const uint8_t* p, Reader* r) noexcept nogil:
+    """Append a text, for which there is a slot; returns its end, or NULL. With ``wide``, longer ones are usual."""
+    cdef int most = SNS_MEDIUM if wide else SNS_SHORT
     cdef int64_t size
-    if not wide:
-        if likely(r.limit - p > SNS_SHORT and p[0] <= 2 * SNS_SHORT and not p[0] & 1 and p[0] >> 1 < r.end - p
-                  and put_short(c, p + 1, p[0] >> 1)):
-            return p + 1 + (p[0] >> 1)
-    elif likely(r.limit - p > SNS_MEDIUM and not p[0] & 0x81 and p[0] >> 1 < r.end - p
-                and c.room - c.used >= SNS_MEDIUM and c.length < c.capacity):
+    if likely(r.limit - p > most and texts.room - texts.used >= most):
         size = p[0] >> 1
-        if likely(sns_copy_medium(c.data + c.used, p + 1, size)):
-            c.used += size
-            end_slot(c, c.used)
+        if (likely(p[0] <= (2 * SNS_MEDIUM - 1 if wide else 2 * SNS_SHORT) and not p[0] & 1 and size < r.end - p)
+                and likely(sns_copy_medium(texts.data + texts.used, p + 1, size) if wide
+                           else sns_copy_short(texts.data + texts.used, p + 1, size))):
+            texts.used += size
+            texts.slot += 1
+            put_offset(texts.offsets, texts.large, texts.slot, texts.used)
             return p + 1 + size
-    return read_long_text(&TEXT, c, p, r.end, r)
+    set_end(c, texts)
+    p = read_long_text(&TEXT, c, p, r.end, r)
+    texts[0] = end_of(c)
+    return p
 
 
 cdef inline bint is_wide(const Column* c) noexcept nogil:
@@ -122,12 +142,17 @@ cdef bint read_leaves(Op* item, Column* c, int64_t count, Step* step, Reader* r)
     cdef int64_t* out
     cdef uint64_t value = 0
     cdef bint wide = is_wide(c)
+    cdef Texts texts
     cdef int64_t i, _
     if item.kind == READ_STRING:
+        if not has_slots(c, count):
+            return False
+        texts = end_of(c)
         for _ in range(count):
-            p = read_text(c, wide, p, r)
+            p = read_text(c, &texts, wide, p, r)
             if unlikely(p is NULL):
                 return False
+        set_end(c, &texts)
     elif item.kind == READ_LONG:
         if not has_slots(c, count):
             return False
@@ -146,26 +171,49 @@ cdef bint read_leaves(Op* item, Column* c, int64_t count, Step* step, Reader* r)
 
 cdef bint read_entries(Op* item, Column* entries, int64_t count, Step* step, Reader* r) noexcept nogil:
     """Append so many keys and values of one row."""
+    # The kind is a constant in each call, so that compilers make a loop for each of them.
+    if item.kind == READ_STRING:
+        return read_pairs(item, READ_STRING, entries, count, step, r)
+    elif item.kind == READ_LONG:
+        return read_pairs(item, READ_LONG, entries, count, step, r)
+    return read_pairs(item, READ_NULL, entries, count, step, r)
+
+
+cdef inline bint read_pairs(Op* item, int kind, Column* entries, int64_t count, Step* step, Reader* r) noexcept nogil:
+    """The same; ``kind`` is READ_NULL for values that have no code here."""
     cdef Column* keys = entries.children
     cdef Column* values = keys + 1
     cdef const uint8_t* p = r.p
+    cdef const uint8_t* end = r.end
+    cdef uint64_t value = 0
     cdef bint wide = is_wide(values)
-    cdef int64_t _
-    if not has_slots(entries, count):
+    cdef Texts first, second
+    cdef int64_t* out = NULL
+    cdef int64_t i
+    if not (has_slots(entries, count) and has_slots(keys, count) and has_slots(values, count)):
         return False
-    for _ in range(count):
-        p = read_text(keys, False, p, r)
+    first, second = end_of(keys), end_of(values)
+    if kind == READ_LONG:
+        out = <int64_t*>values.data + values.length
+    for i in range(count):
+        p = read_text(keys, &first, False, p, r)
         if unlikely(p is NULL):
             return False
-        if item.kind == READ_STRING:
-            p = read_text(values, wide, p, r)
-        elif item.kind == READ_LONG:
-            p = read_long(values, p, r.end, r)
+        if kind == READ_STRING:
+            p = read_text(values, &second, wide, p, r)
+        elif kind == READ_LONG:
+            p = sns_get_wide_varint(p, end, &value)
+            out[i] = sns_unzigzag(value)
         else:
             r.p = p
             p = r.p if read_values(&item, 1, 0, step, 0, r) else NULL
         if unlikely(p is NULL):
             return False
+    set_end(keys, &first)
+    if kind == READ_STRING:
+        set_end(values, &second)
+    elif kind == READ_LONG:
+        values.length += count
     entries.length += count
     r.p = p
     return True

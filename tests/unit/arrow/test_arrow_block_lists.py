@@ -187,3 +187,21 @@ def test_nothing_is_read_behind_the_last_message(name: str) -> None:
         for cut in range(1, min(30, len(messages[-1]))):
             short = [*messages[:-1], messages[-1][:-cut]]
             agree(columns, short, before_protected_memory(short))
+
+
+@pytest.mark.parametrize("most", [5, 36, 70, 300])
+def test_texts_of_lists_and_maps_may_have_any_size(most: int) -> None:
+    """Also where the memory of a column ends in the middle of a row, or there are no bytes at all."""
+    rng = Random(most)
+    for kind in (array("string"), mapping("string"), mapping("long"), mapping("int")):
+        messages, codec = [], Codec(row_of(kind))
+        for row in range(400):
+            texts = [rng.choice("xé") * rng.choice((0, 1, rng.randrange(most), 31, 32, 33)) for _ in range(row % 9)]
+            keys = {f"{key}{'k' * rng.randrange(most)}": text for key, text in enumerate(texts)}
+            numbers = {key: len(text) for key, text in keys.items()}
+            value = texts if kind["type"] == "array" else keys if kind["values"] == "string" else numbers
+            messages.append(codec.encode({"before": row, "x": value, "text": "", "flag": True}))
+        columns = ColumnCodec(row_of(kind))
+        assert agree(columns, messages)["why"].null_count == len(messages)
+        assert in_blocks(columns, messages) > 100
+        same_buffers(columns, messages)
