@@ -2,6 +2,8 @@
 
 cdef enum:
     MOST_WIDTH = 16             # bytes of a slot
+    SPREAD_ROWS = 512           # whose slots stay in the processor's first cache
+    FILLED = 8                  # offsets at a time
 
 cdef bint spread_structs(Column* c) noexcept nogil:
     """Do so in this column and all below. False if out of memory; then the columns can only be freed."""
@@ -28,7 +30,7 @@ cdef int64_t* places_of(const uint8_t* there, int64_t rows, int64_t count) noexc
 
     Behind them there is room for as many slots.
     """
-    cdef int64_t* places = <int64_t*>malloc(max(count, 1) * (sizeof(int64_t) + MOST_WIDTH))
+    cdef int64_t* places = <int64_t*>malloc((count + 1) * (sizeof(int64_t) + MOST_WIDTH))
     cdef int64_t* next = places
     cdef int64_t row
     cdef uint8_t bits
@@ -70,18 +72,20 @@ cdef bint move_slots(Column* c, const uint8_t* there, const int64_t* places, int
 
 cdef void spread_slots(Column* c, const int64_t* places, int64_t count, int64_t rows) noexcept nogil:
     cdef uint8_t* slots = <uint8_t*>(places + count)
-    cdef int64_t i
+    cdef int64_t i = 0, row = 0, end
     memcpy(slots, c.data, count * c.width)
-    memset(c.data, 0, rows * c.width)
-    if c.width == 8:
-        for i in range(count):
-            (<uint64_t*>c.data)[places[i]] = (<uint64_t*>slots)[i]
-    elif c.width == 4:
-        for i in range(count):
-            (<uint32_t*>c.data)[places[i]] = (<uint32_t*>slots)[i]
-    else:
-        for i in range(count):
-            memcpy(c.data + places[i] * c.width, slots + i * c.width, c.width)
+    while row < rows:
+        end = min(row + SPREAD_ROWS, rows)
+        memset(c.data + row * c.width, 0, (end - row) * c.width)
+        while i < count and places[i] < end:
+            if c.width == 8:
+                (<uint64_t*>c.data)[places[i]] = (<uint64_t*>slots)[i]
+            elif c.width == 4:
+                (<uint32_t*>c.data)[places[i]] = (<uint32_t*>slots)[i]
+            else:
+                memcpy(c.data + places[i] * c.width, slots + i * c.width, c.width)
+            i += 1
+        row = end
 
 
 cdef void spread_bits(uint8_t* bitmap, const int64_t* places, int64_t count, int64_t rows) noexcept nogil:
@@ -94,19 +98,31 @@ cdef void spread_bits(uint8_t* bitmap, const int64_t* places, int64_t count, int
 
 
 cdef void spread_offsets(Column* c, const int64_t* places, int64_t count, int64_t rows) noexcept nogil:
-    """From the last slot on, so that none is overwritten before it is read: a place is never before its slot."""
-    cdef int64_t i = count, row = rows, offset
-    cdef int64_t* large = <int64_t*>c.offsets
-    cdef int32_t* small = <int32_t*>c.offsets
-    while row > 0:
-        offset = large[i] if c.large else small[i]
-        i -= 1
-        while row > (places[i] if i >= 0 else 0):
-            if c.large:
-                large[row] = offset
+    if c.large:
+        fill_offsets(c.offsets, True, places, count, rows)
+    else:
+        fill_offsets(c.offsets, False, places, count, rows)
+
+
+cdef inline void fill_offsets(uint8_t* offsets, bint large, const int64_t* places, int64_t count,
+                              int64_t rows) noexcept nogil:
+    """Let the slots between two places begin where that of the second one does."""
+    cdef uint8_t* before = <uint8_t*>(places + count)       # one offset more than there are places
+    cdef int64_t i, row = 0, end, offset
+    cdef int j
+    memcpy(before, offsets, (count + 1) * (8 if large else 4))
+    for i in range(count + 1):
+        end = places[i] + 1 if i < count else rows + 1
+        offset = (<const int64_t*>before)[i] if large else (<const int32_t*>before)[i]
+        while row < end:
+            if likely(rows - row >= FILLED):        # perhaps behind the end, where others are written next
+                for j in range(FILLED):
+                    put_offset(offsets, large, row + j, offset)
+                row += FILLED
             else:
-                small[row] = <int32_t>offset
-            row -= 1
+                put_offset(offsets, large, row, offset)
+                row += 1
+        row = end
 
 
 cdef bint spread_valid(Column* c, const uint8_t* there, const int64_t* places, int64_t count) noexcept nogil:

@@ -277,3 +277,26 @@ def test_a_signalling_nan_keeps_its_bits_in_rows_and_in_blocks() -> None:
     for count in (1, 2, BLOCK + 1):
         batch = columns.decode(pa.array([message] * count))
         assert columns.encode(batch).to_pylist() == [message] * count
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("gaps", [(1, 2), (6, 7, 8, 9, 10), (511, 1, 512, 513), (1_500,)])
+def test_values_of_a_member_are_in_their_rows_however_far_apart(gaps: tuple[int, ...], large: bool) -> None:
+    inner = record("Inner", ("n", "long"), ("i", "int"), ("t", "string"), ("l", array("string")), ("b", "boolean"))
+    kind = record("R", ("first", "int"), ("u", ["null", inner, record("Other", ("x", "bytes"))]))
+    columns, codec = ColumnCodec(kind, large_types=large), Codec(kind)
+    rows: list[dict[str, Any]] = []
+    while len(rows) < 1_600:
+        number = len(rows)
+        value = {"n": number << 33, "i": -number, "t": f"t {number}", "l": ["x"] * (number % 3), "b": number % 2 > 0}
+        rows.append({"first": number, "u": ("Inner", value)})
+        for each in range(gaps[number % len(gaps)] - 1):
+            rows.append({"first": -each, "u": None if each % 5 else ("Other", {"x": b"x" * (each % 40)})})
+    expected = [
+        {f"member{number}": dict(row["u"][1]) if row["u"][0] == name else None
+         for number, name in enumerate(("Inner", "Other"))} if row["u"] else None for row in rows
+    ]  # fmt: skip
+    batch = columns.decode(pa.array([codec.encode(row) for row in rows]))
+    batch.validate(full=True)
+    assert batch["u"].to_pylist() == expected
+    assert columns.encode(batch).to_pylist() == [codec.encode(row) for row in rows]
