@@ -25,6 +25,7 @@ Compiled code looks for the prefixes (``prefix_size`` in _header.pxd), and asks 
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 import zlib
@@ -43,6 +44,8 @@ _ID, _GUID = b"\x00", b"\x01"
 _MAX_HEADERS = 10_000  # signs that have a number
 _MOST_UNKNOWN = 16  # ids of one topic that the registry does not have, and that are asked for within the time below
 _SIZE_BIT, _SECOND_BIT, _FOREIGN_BIT = 52, 51, 50  # of a key, see _header.pxd
+# No two signs of a process have the same: a thread may read while another one gives the deserializer other framings.
+_numbers = itertools.count()
 _GLUE_SIZE: Final = 18  # bytes
 PACKED: Final = b"\x03\x05"
 _AVRO_TYPE: Final = b"avro/binary+"
@@ -126,7 +129,6 @@ class Signs:
         self._keys: dict[_Sign, int] = {}
         self._signs: dict[int, _Sign] = {}
         self._known: dict[int, _Sign] = {}  # of schemas that were found: compiled code may keep these keys for long
-        self._next = 0
         self._lock = threading.RLock()  # a finalizer may read a message meanwhile
 
     def second(self, framing: str) -> bool:
@@ -209,10 +211,9 @@ class Signs:
                 self._keys = {sign: key for key, sign in self._known.items()}
                 # The other keys given out before keep their values for a while.
                 self._signs = self._known | dict(list(self._signs.items())[-_MAX_HEADERS:])
-            number = (framing.size << _SIZE_BIT | flags) + self._next
+            number = (framing.size << _SIZE_BIT | flags) + next(_numbers)
             key = self._keys.setdefault(sign, _call_path.BY_HEADER + number)
             self._signs.setdefault(key, sign)
-            self._next += 1
         return key
 
     def found(self, key: int) -> None:

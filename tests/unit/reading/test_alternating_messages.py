@@ -171,3 +171,24 @@ def test_headers_of_another_form_cannot_crash(registry: LocalRegistry, second: C
             assert reader.deserialize("orders", b"\x0e", headers=headers) == {"id": 7}
         except DecodeError as error:
             assert "expected headers as (name, value) pairs" in str(error)
+
+
+def test_a_key_names_no_schema_of_other_framings_after_it_is_configured_again(
+    registry: LocalRegistry, second: ConfluentStandIn
+) -> None:
+    """Another thread may do so while the headers of a message are looked at; here the headers do."""
+    written(registry, "orders", 1, FIRST)
+    one, other = (b"\0" + second.register("orders-value", schema).to_bytes(4) for schema in (SECOND, THIRD))
+    datum = Codec(THIRD).encode({"id": 7, "note": "n", "paid": True})
+    reader = read_as(second, registry, framings=["snip42", "confluent-header"])
+
+    class Headers(list[Any]):
+        def __iter__(self) -> Iterator[Any]:
+            conf = {"schema.registry.url": registry.url, "confluent.schema.registry.url": second.url}
+            reader.configure({**conf, "framings": ["snip42", "confluent-header"]})
+            assert reader.deserialize("orders", datum, headers=[(VALUE, other)])["paid"]
+            return super().__iter__()
+
+    with pytest.raises(DecodeError, match="read it again"):
+        reader.deserialize("orders", Codec(SECOND).encode({"id": 7, "note": "n"}), headers=Headers([(VALUE, one)]))
+    assert reader.deserialize("orders", datum, headers=[(VALUE, other)])["paid"]
