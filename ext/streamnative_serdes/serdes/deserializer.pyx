@@ -7,6 +7,9 @@ cdef enum:
     MOST_VALUES = 1_000         # of one header
 
 
+# The garbage collector takes the deserializer apart, which alone has it: a finalizer may still call that meanwhile.
+@cython.no_gc_clear
+@cython.final
 cdef class Recent:
     """What one thread has met last, where messages of several versions or framings alternate."""
 
