@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import gc
 import json
+import multiprocessing
 import pickle
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from hashlib import sha256
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -31,8 +31,7 @@ from streamnative_serdes.codec import Codec
 from streamnative_serdes.testing import LocalRegistry
 
 RECORDS, ROWS = 4_000, 100_000
-CORES_THERE = 1.85  # a second core is free if two hashing threads do at least this many times the work of one
-NOISE = bytes(1 << 20)
+FORK = multiprocessing.get_context("fork")
 CEILING, WRITING, OBJECTS, COLUMNS = "json.loads", "json.dumps", 1.85, 1.9
 MARKER = "<!-- threads -->\n"
 Work = Callable[[], object]
@@ -106,59 +105,51 @@ def columns() -> Job:
     return Job("columns, decode", (lambda: lambda: read.decode(data),) * 2, ROWS, COLUMNS)
 
 
-def hashing() -> Work:
-    return lambda: [sha256(NOISE).digest() for _ in range(10)]
+class Kind(NamedTuple):
+    """Threads of this process, or processes of their own, which share nothing."""
+
+    worker: Any
+    barrier: Any
 
 
-def seconds(works: tuple[Begin, ...], loops: int) -> float:
-    """From the begin of the first to the end of the last; a new thread works once before the clock starts.
+THREADS, PROCESSES = Kind(threading.Thread, threading.Barrier), Kind(FORK.Process, FORK.Barrier)
+
+
+def seconds(works: tuple[Begin, ...], loops: int, kind: Kind = THREADS) -> float:
+    """From the begin of the first to the end of the last; each works once before the clock starts.
 
     Threads of consumers live long. In its first milliseconds a new one makes its replica and gets its memory.
     """
-    ready, begun, ended = threading.Barrier(len(works)), [0.0] * len(works), [0.0] * len(works)
+    ready, begun, ended = kind.barrier(len(works)), FORK.RawArray("d", len(works)), FORK.RawArray("d", len(works))
 
     def run(number: int) -> None:
         work = works[number]()
         work()
         ready.wait()
-        begun[number] = time.perf_counter()
+        begun[number] = time.perf_counter()  # the same clock in all processes
         for _ in range(loops):
             work()
         ended[number] = time.perf_counter()
 
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(len(works))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    workers = [kind.worker(target=run, args=(number,)) for number in range(len(works))]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert all(ended), "a worker has failed"
     return max(ended) - min(begun)
 
 
-def gain(works: tuple[Begin, Begin], loops: int) -> tuple[float, float]:
-    """How many times the work of one thread two do, and the seconds of one."""
-    alone = (seconds(works[:1], loops) + seconds(works[1:], loops)) / 2
-    return 2 * alone / seconds(works, loops), alone
-
-
-def core_is_free() -> bool:
-    return gain((hashing, hashing), 1)[0] >= CORES_THERE
-
-
-def measured(made: list[Job], rounds: int) -> dict[Job, tuple[float, float] | None]:
-    """The gain, and nanoseconds per message of one thread; None if no round counts. Jobs take turns."""
-    loops = {job: max(1, round(0.2 / seconds(job.works[:1], 1))) for job in made}
+def measured(made: list[Job], rounds: int) -> dict[Job, tuple[float, float]]:
+    """How many times the work of one thread two do, and nanoseconds per message of one thread. Jobs take turns."""
+    loops = {job: max(1, round(0.08 / seconds(job.works[:1], 1))) for job in made}
     found: dict[Job, list[tuple[float, float]]] = {job: [] for job in made}
-    for _ in range(4 * rounds):
+    for _ in range(rounds):
         for job in made:
-            before = len(found[job]) < rounds and core_is_free()
-            gained = gain(job.works, loops[job]) if before else (0.0, 0.0)
-            found[job] += [gained] if before and core_is_free() else []
-    return {
-        job: (median(gain for gain, _ in some), median(alone for _, alone in some) / loops[job] / job.messages * 1e9)
-        if some
-        else None
-        for job, some in found.items()
-    }
+            times = loops[job]
+            one, both = seconds(job.works[:1], times), seconds(job.works, times)
+            found[job].append((2 * seconds(job.works, times, PROCESSES) / both, one / times / job.messages * 1e9))
+    return {job: (median(gain for gain, _ in some), median(one for _, one in some)) for job, some in found.items()}
 
 
 def against_json(made: list[Job], rounds: int) -> dict[str, float]:
@@ -172,7 +163,7 @@ def against_json(made: list[Job], rounds: int) -> dict[str, float]:
 
 
 def main() -> int:
-    given = options(__doc__, 11, "--write-docs", "--check", "--one").parse_args()
+    given = options(__doc__, 45, "--write-docs", "--check", "--one").parse_args()
     if given.one:
         with LocalRegistry() as registry:
             ratios = against_json(list(jobs(registry.url)), given.rounds)
@@ -187,14 +178,12 @@ def main() -> int:
     gc.disable()  # as in all other benchmarks; a collection stops all threads
     found = measured(made, given.rounds)
     rows = [["10 fields", "ns per message, one thread", "two threads"]]
-    rows += [
-        [job.name, f"{got[1]:,.0f}", f"{got[0]:.2f}x"] if got else [job.name, "-", "-"] for job, got in found.items()
-    ]
+    rows += [[job.name, f"{one:,.0f}", f"{gain:.2f}x"] for job, (gain, one) in found.items()]
     where = f"{machine('pyarrow')}, without GIL."
     print(table(rows), "", where, "", sep="\n")
     if given.write_docs:
         write_docs(DOCS / "performance.md", f"{table(rows, padded=False)}\n\n{where}", MARKER)
-    goals = [Goal(f"{job.name} >= {job.goal:g}x", got and got[0], job.goal) for job, got in found.items() if job.goal]
+    goals = [Goal(f"{job.name} >= {job.goal:g}x", gain, job.goal) for job, (gain, _) in found.items() if job.goal]
     return judged(goals, check=given.check)
 
 
