@@ -66,7 +66,7 @@ macros: list[tuple[str, str | None]] = []
 # ext/streamnative_serdes/threads.h says why that is so.
 directives: dict[str, object] = {"language_level": "3", "freethreading_compatible": True}
 if DEBUG:
-    directives |= {"boundscheck": True, "wraparound": True, "initializedcheck": True, "nonecheck": True}
+    directives |= {"boundscheck": True, "wraparound": True, "initializedcheck": True}
 if TRACE:
     directives["linetrace"] = True
     # From Python 3.13 on Cython would use sys.monitoring, which coverage cannot yet read for .pyx files.
