@@ -137,7 +137,7 @@ def seconds(works: tuple[Begin, ...], loops: int, kind: Kind = THREADS) -> float
     for worker in workers:
         worker.join()
     assert all(ended), "a worker has failed"
-    return max(ended) - min(begun)
+    return float(max(ended) - min(begun))
 
 
 def measured(made: list[Job], rounds: int) -> dict[Job, tuple[float, float]]:
