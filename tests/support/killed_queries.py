@@ -12,12 +12,14 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from pyspark_streamnative_kafka import DefaultSource
 from streamnative_serdes.spark.datasource.reading.columns import Plan
@@ -128,6 +130,14 @@ def note_offsets(df: DataFrame, batch: int) -> None:
     reach(BEFORE_COMMITS, f"batch {batch}, read")
 
 
+def started(writer: DataStreamWriter) -> StreamingQuery:
+    """Start a query, and wait for its source: Spark gives a worker ten seconds to start, too few for three at once."""
+    query = writer.start()
+    while query.isActive and query.status["message"].startswith("Initializing"):
+        time.sleep(0.1)
+    return query
+
+
 def main(given: dict[str, Any]) -> None:
     """Run both streams until everything in the topic is written."""
     from streamnative_serdes.spark import decode_df
@@ -142,15 +152,16 @@ def main(given: dict[str, Any]) -> None:
         messages = spark.readStream.format("killed").options(**client, **told).load()
         orders = decode_df(messages, conf, topic=given["topic"], schema=given["schema"])
         queries = [
-            orders.writeStream.format("killed")
-            .options(**client, **conf, topic=target, delivery=delivery, dedupHeaders="true", schema=given["schema"])
-            .option("encode", "columns")
-            .option("checkpointLocation", str(FOLDER / delivery))
-            .start()
+            started(
+                orders.writeStream.format("killed")
+                .options(**client, **conf, topic=target, delivery=delivery, dedupHeaders="true", schema=given["schema"])
+                .option("encode", "columns")
+                .option("checkpointLocation", str(FOLDER / delivery))
+            )
             for delivery, target in given["targets"].items()
         ]
         reading = messages.writeStream.foreachBatch(note_offsets)
-        queries.append(reading.option("checkpointLocation", str(FOLDER / "reading")).start())
+        queries.append(started(reading.option("checkpointLocation", str(FOLDER / "reading"))))
         for query in queries:
             query.processAllAvailable()
             query.stop()
