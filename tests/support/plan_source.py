@@ -13,6 +13,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic  # type: ignore[attr-defined]
 from schemas import record
 from servers import Kafka
+from waiting import until
 
 from streamnative_serdes.migration import Route, Side
 
@@ -49,6 +50,11 @@ class PlanSource:
     @property
     def scratch(self) -> list[str]:
         return [name for name in self.topics() if name.startswith(f"{self.target}.migration-probe-")]
+
+    def no_scratch(self) -> bool:
+        """Wait until no scratch topic is there: a broker may list a deleted topic for a moment. Returns True."""
+        until(lambda: self.scratch == [], "the scratch topic is deleted")
+        return True
 
     def settings(self, name: str) -> dict[str, str]:
         """Those that were set for the topic."""

@@ -23,13 +23,27 @@ from streamnative_serdes.migration.planning import probe as probe_module
 from streamnative_serdes.migration.planning.probe import CASES, probe
 from streamnative_serdes.migration.planning.source_messages import Tally
 
+# The command line, which waits within its probe, when the scratch topic is there.
+WAITS_IN_THE_PROBE = """
+import time
+from streamnative_serdes.cli import main
+from streamnative_serdes.migration.planning import probe
+
+def wait(*_):
+    print("probing", flush=True)
+    time.sleep(60)
+
+probe._transactions = wait
+main()
+"""
+
 pytestmark = pytest.mark.usefixtures("nothing_is_known", "own_folder")
 
 
 def test_kafka_keeps_everything_and_the_scratch_topic_is_gone(source: PlanSource) -> None:
     found = source.plan("--json").json
     assert found["probe"] == {**dict.fromkeys((*CASES, "timestamps", "transactions"), True), "reasons": {}}
-    assert source.scratch == []
+    assert source.no_scratch()
     assert source.found()["probe"] == found["probe"], "a later plan without a probe keeps it"
 
 
@@ -49,7 +63,7 @@ def test_the_probe_finds_what_a_broker_alters(
     )
     found = probe(source.route(), Cluster({"bootstrap.servers": source.bootstrap}, "t"), 1)
     assert {case for case, kept in found.kept.items() if not kept} == broken == set(found.reasons)
-    assert source.scratch == []
+    assert source.no_scratch()
 
 
 @pytest.mark.promise("nothing-left")
@@ -64,7 +78,7 @@ def test_the_scratch_topic_is_deleted_whatever_happens(
     monkeypatch.setattr(probe_module, place, fail)
     with pytest.raises(error if isinstance(error, type) else type(error)):
         probe(source.route(), Cluster({"bootstrap.servers": source.bootstrap}, "t"), 1)
-    assert source.scratch == []
+    assert source.no_scratch()
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, BrokerRefusedError])
@@ -104,19 +118,15 @@ def test_ctrl_c_while_sampling_leaves_nothing(
 def test_a_signal_during_the_probe_deletes_the_scratch_topic(
     source: PlanSource, tmp_path: Path, signal_: signal.Signals
 ) -> None:
-    command = [sys.executable, "-m", "streamnative_serdes", *source.arguments("--create")]
+    command = [sys.executable, "-c", WAITS_IN_THE_PROBE, *source.arguments("--create")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ) as process:
-        until, there = time.monotonic() + 60, False
-        while not there and process.poll() is None and time.monotonic() < until:
-            time.sleep(0.02)
-            process.send_signal(signal.SIGSTOP)  # on a busy machine, the probe would end while Kafka is asked
-            there = bool(source.scratch)
-            if there:
-                process.send_signal(signal_)
-            process.send_signal(signal.SIGCONT)
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"probing\n"
+        assert source.scratch != []
+        process.send_signal(signal_)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert source.scratch == []
+    assert source.no_scratch()
     assert source.target not in source.topics()
     assert list(tmp_path.iterdir()) == []
 
