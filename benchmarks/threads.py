@@ -120,7 +120,11 @@ def seconds(works: tuple[Begin, ...], loops: int, kind: Kind = THREADS) -> float
 
     Threads of consumers live long. In its first milliseconds a new one makes its replica and gets its memory.
     """
-    ready, begun, ended = kind.barrier(len(works)), FORK.RawArray("d", len(works)), FORK.RawArray("d", len(works))
+    ready, begun, ended = (
+        kind.barrier(len(works), timeout=60),
+        FORK.RawArray("d", len(works)),
+        FORK.RawArray("d", len(works)),
+    )
 
     def run(number: int) -> None:
         work = works[number]()
@@ -141,7 +145,7 @@ def seconds(works: tuple[Begin, ...], loops: int, kind: Kind = THREADS) -> float
 
 
 def measured(made: list[Job], rounds: int) -> dict[Job, tuple[float, float]]:
-    """How many times the work of one thread two do, and nanoseconds per message of one thread. Jobs take turns."""
+    """The work of two threads, where two processes do 2, and nanoseconds per message of one thread. Jobs take turns."""
     loops = {job: max(1, round(0.08 / seconds(job.works[:1], 1))) for job in made}
     found: dict[Job, list[tuple[float, float]]] = {job: [] for job in made}
     for _ in range(rounds):

@@ -51,10 +51,13 @@ class PlanSource:
     def scratch(self) -> list[str]:
         return [name for name in self.topics() if name.startswith(f"{self.target}.migration-probe-")]
 
-    def no_scratch(self) -> bool:
-        """Wait until no scratch topic is there: a broker may list a deleted topic for a moment. Returns True."""
+    def wait_until_no_scratch(self) -> None:
+        """Return as soon as no scratch topic is listed; a broker may list one for a moment after its deletion.
+
+        Raises:
+            AssertionError: one is listed for longer.
+        """
         until(lambda: self.scratch == [], "the scratch topic is deleted")
-        return True
 
     def settings(self, name: str) -> dict[str, str]:
         """Those that were set for the topic."""

@@ -130,8 +130,7 @@ def test_a_target_with_confluents_api_is_an_error_before_anything_is_created(
     ended = source.plan("--create", "--target-registry", confluent_registry.url, code=3)
     assert "the target's registry: cannot list the schemas" in ended.err
     assert "Hint: this is a Confluent-style registry: use Pulsar's HTTP address" in ended.err
-    assert source.no_scratch()
-    assert (source.target in source.topics(), list(tmp_path.iterdir())) == (False, [])
+    assert (source.scratch, source.target in source.topics(), list(tmp_path.iterdir())) == ([], False, [])
 
 
 def test_a_target_with_pulsars_api_is_an_error_on_the_way_back(
@@ -141,8 +140,7 @@ def test_a_target_with_pulsars_api_is_an_error_on_the_way_back(
     ended = source.plan("--create", "--back", "--source-registry", pulsar.url, code=3)
     assert "the target's registry: cannot list the subjects" in ended.err
     assert "this looks like Pulsar's own HTTP address" in ended.err
-    assert source.no_scratch()
-    assert (source.target in source.topics(), list(tmp_path.iterdir())) == (False, [])
+    assert (source.scratch, source.target in source.topics(), list(tmp_path.iterdir())) == ([], False, [])
 
 
 def test_a_registry_of_the_target_that_is_away_or_lacks_the_namespace_stops_before_the_probe(
@@ -152,7 +150,7 @@ def test_a_registry_of_the_target_that_is_away_or_lacks_the_namespace_stops_befo
     other = ("--target-registry", pulsar.url, "--set", "target.pulsar.namespace=nowhere")
     ended = source.plan(*other, code=3)
     assert "Pulsar does not create them automatically" in ended.err
-    assert source.no_scratch()
+    assert source.scratch == []
 
 
 def test_what_pulsars_strategy_will_refuse_is_noted(
@@ -273,7 +271,7 @@ def test_a_broker_that_is_away_is_named(source: PlanSource, side: str, tmp_path:
 def test_a_registry_that_is_away_stops_before_the_probe(source: PlanSource, tmp_path: Path) -> None:
     ended = source.plan("--source-registry", AWAY, "--set", "source.retries.total.ms=100", code=3)
     assert AWAY in ended.err
-    assert source.no_scratch()
+    assert source.scratch == []
     assert list(tmp_path.iterdir()) == []
 
 
