@@ -229,8 +229,9 @@ bench-rust: $(BUILT) ## compare Arrow columns with Rust's arrow-avro; needs carg
 	$(BIN)/python benchmarks/arrow_avro.py $(BENCH_ARGS)
 
 wheel: $(BUILT) ## build sdist and wheel in dist/, check them, install the wheel elsewhere and test it there
-	$(BIN)/python tools/check_wheel.py
+	$(BIN)/python tools/check_wheel.py $(WHEEL_ARGS)
 
+release-check: WHEEL_ARGS := --all
 release-check: wheel ## do all of a release that needs no account, and say what is left to a person
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python tools/release_check.py
 

@@ -111,7 +111,7 @@ def test_serdes_ask_for_the_latest_version_again_when_told_to(client: SchemaRegi
 
 
 def test_the_last_answer_serves_while_the_registry_is_away(registry: LocalRegistry) -> None:
-    client = SchemaRegistryClient({"url": registry.url, "retries.total.ms": 50, "retries.wait.ms": 1})
+    client = SchemaRegistryClient({"url": registry.url, "retries.total.ms": 1_500, "retries.wait.ms": 50})
     client.register_schema("users", Schema(USER))
     serializer = AvroSerializer(client, conf={**OFF, "use.latest.version": True})
     message = serializer(ADA, CTX)

@@ -28,7 +28,7 @@ def confluent() -> Iterator[ConfluentStandIn]:
 
 
 def route_of(url: str, direction: Direction = "forward") -> Route:
-    side = Side(KAFKA, {"schema.registry.url": url, "retries.total.ms": 100})
+    side = Side(KAFKA, {"schema.registry.url": url, "retries.total.ms": 1_500, "retries.wait.ms": 50})
     return Route(direction, "t", "out", side, side)
 
 
