@@ -21,6 +21,7 @@ One extension module, made of these files:
     serdes/key_value.pyx        both halves of KEY_VALUE messages
     serdes/replicas.pyx         what each thread works with
     serdes/serializer.pyx       object -> message
+    serdes/recent.pyx           what one thread of a deserializer has met last
     serdes/deserializer.pyx     message -> object
     calls.h                     calls of instances without a tuple of arguments
     clock.h                     the monotonic clock
@@ -522,6 +523,7 @@ def bound_of(_Serdes serdes not None):
 
 
 include "serdes/serializer.pyx"
+include "serdes/recent.pyx"
 include "serdes/deserializer.pyx"
 
 # --- calls without a tuple of arguments (call_serializer, call_deserializer) ------------------------------------------
