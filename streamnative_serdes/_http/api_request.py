@@ -230,7 +230,11 @@ class Retrier:
         attempts, telling = 0, None
         while True:
             attempts += 1
-            outcome = attempt(request, started + total)
+            try:
+                outcome = attempt(request, started + total)
+            except SchemaRegistryError as error:
+                error.at(topic=request.topic, version=request.version)
+                raise
             if not isinstance(outcome, TransientFailure):
                 return outcome
             telling = telling if telling and outcome.late else outcome

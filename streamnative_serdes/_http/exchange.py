@@ -7,7 +7,6 @@ So connections limit the total time of a response, however slowly it trickles in
 from __future__ import annotations
 
 import http.client
-import io
 import logging
 import os
 import queue
@@ -17,13 +16,12 @@ import sys
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from functools import partial
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any, Final
 
 import requests
 from requests.adapters import HTTPAdapter
-from requests.auth import AuthBase
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
@@ -38,6 +36,12 @@ MAX_BODY: Final = 16 * 1024 * 1024  # bytes of one answer
 MAX_REFUSAL: Final = 1024 * 1024  # bytes of an error response; the rest is not read
 _CHUNK: Final = 64 * 1024  # bytes
 _CONNECTIONS: Final = 32  # kept open per broker; additional threads reconnect
+_HEADERS: Final = {
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",
+    "Connection": "keep-alive",
+    "User-Agent": "streamnative-serdes",
+}
 
 _PASSING_ERRORS = (
     ConnectionError,
@@ -57,11 +61,11 @@ class Exchange:
 
     def __init__(self, conf: Mapping[str, Any], tls: Tls, *, clock: Callable[[], float]) -> None:
         self._tls = tls
-        self._proxies = None if conf["proxy"] is None else {"http": conf["proxy"], "https": conf["proxy"]}
+        self._proxies = {} if conf["proxy"] is None else {"http": conf["proxy"], "https": conf["proxy"]}
         self._connect = conf["http.connect.timeout.ms"] / 1000
         self._read = conf["http.read.timeout.ms"] / 1000
         self._clock = clock
-        self._sessions: dict[int, _Session] = {}
+        self._sessions = _Sessions(tls)
 
     @property
     def calls(self) -> Counter[str]:
@@ -92,42 +96,34 @@ class Exchange:
             SchemaRegistryError: the response exceeds ``MAX_BODY``.
             ConfigError: a file of the TLS options cannot be used.
         """
-        outer = sys.exception()  # the caller may be handling one
+        handled = sys.exception()  # by the caller
+        outer = getattr(_here, "limit", None)  # of another request, which a finalizer or a signal handler interrupts
+        left = deadline - self._clock()
         try:
-            return replace(self._ask(method, url, deadline, headers, body), secrets=secrets)
+            if left <= 0:
+                raise requests.Timeout("no time left")
+            session = self._sessions[os.getpid()]
+            # Not prepared by the session, which would take credentials from ~/.netrc.
+            request = requests.Request(method, url, {**_HEADERS, **headers}, data=body).prepare()
+            # A proxy set on the session would yield to those of the environment.
+            settings = session.merge_environment_settings(url, {**self._proxies}, True, self._tls.ca or True, None)
+            timeout = (min(self._connect, left), min(self._read, left))
+            _here.limit = self._clock, deadline
+            with session.lock:
+                session.calls[method] += 1
+            with session.send(request, timeout=timeout, allow_redirects=False, **settings) as got:
+                return Reply(got.status_code, got.reason or "", got.headers, self._body(got), url, secrets)
         except SerdesError:
             raise
         except Exception as error:  # noqa: BLE001 - requests does not wrap everything that urllib3 raises
-            fault, lasting = _root(error, outer), not isinstance(error, _PASSING_ERRORS)
-        self._session().look_at_files()
+            fault, lasting = _root(error, handled), not isinstance(error, _PASSING_ERRORS)
+        finally:
+            _here.limit = outer
+        self._sessions[os.getpid()].look_at_files()
         # Outside the handler, so that __context__ is not requests' error, which holds the request's credentials.
         text = hidden(f"{type(fault).__name__}: {fault}", secrets)  # it quotes a bad response, which may echo them
         late = self._clock() >= deadline
         return Failure(text, lasting or lasts(fault), self._tls.hint(fault), late, diagnose(fault))
-
-    def _ask(self, method: str, url: str, deadline: float, headers: Mapping[str, str], body: bytes | None) -> Reply:
-        left = deadline - self._clock()
-        if left <= 0:
-            raise requests.Timeout("no time left")
-        outer = getattr(_here, "left", None)  # of another request, which a finalizer or a signal handler interrupts
-        _here.left = lambda: deadline - self._clock()
-        try:
-            with self._session().request(
-                method,
-                url,
-                data=body,
-                headers=headers,
-                auth=_AsGiven(),
-                proxies=self._proxies,  # set on the session, they would yield to those of the environment
-                verify=self._tls.ca or True,
-                timeout=(min(self._connect, left), min(self._read, left)),
-                allow_redirects=False,
-                stream=True,
-            ) as response:
-                content = self._body(response)
-        finally:
-            _here.left = outer
-        return Reply(response.status_code, response.reason or "", response.headers, content, url)
 
     def _body(self, response: requests.Response) -> bytes:
         body = bytearray()
@@ -140,10 +136,17 @@ class Exchange:
                 raise SchemaRegistryError(f"the response is larger than {MAX_BODY} bytes", url=response.url)
         return bytes(body)
 
-    def _session(self) -> _Session:
-        pid = os.getpid()
+
+class _Sessions(dict[int, "_Session"]):
+    """Process id -> session, which is made when it is first asked for."""
+
+    def __init__(self, tls: Tls) -> None:
+        super().__init__()
+        self._tls = tls
+
+    def __missing__(self, pid: int) -> _Session:
         # setdefault picks one winner among threads without a lock, which a fork could leave locked forever.
-        return self._sessions.get(pid) or self._sessions.setdefault(pid, _Session(self._tls))
+        return self.setdefault(pid, _Session(self._tls))
 
 
 class _Session(requests.Session):
@@ -151,12 +154,9 @@ class _Session(requests.Session):
 
     def __init__(self, tls: Tls) -> None:
         super().__init__()
-        self._calls: Counter[str] = Counter()
-        self._lock = threading.RLock()  # a finalizer may send a request while this thread holds it
+        self.calls: Counter[str] = Counter()
+        self.lock = threading.RLock()  # a finalizer may send a request while this thread holds it
         self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-        self.headers.update(
-            {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "streamnative-serdes"}
-        )
         self._tls, self._adapter = tls, _TlsAdapter(tls.context(), _CONNECTIONS)
         for scheme in ("http://", "https://"):
             self.mount(scheme, self._adapter)
@@ -172,23 +172,11 @@ class _Session(requests.Session):
             self._adapter.renew(context)
 
     def counted(self) -> Counter[str]:
-        with self._lock:
-            return self._calls.copy()
-
-    def send(self, request: requests.PreparedRequest, **kwargs: Any) -> requests.Response:
-        with self._lock:
-            self._calls[request.method or ""] += 1
-        return super().send(request, **kwargs)
+        with self.lock:
+            return self.calls.copy()
 
     def get_redirect_target(self, resp: requests.Response) -> None:
         """None: the transport follows redirects, since requests drops Authorization when the port changes."""
-
-
-class _AsGiven(AuthBase):
-    """Leaves the headers unchanged: without an AuthBase, requests would take credentials from ~/.netrc."""
-
-    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        return request
 
 
 def _root(error: BaseException, outer: BaseException | None) -> BaseException:
@@ -200,36 +188,24 @@ def _root(error: BaseException, outer: BaseException | None) -> BaseException:
 
 # Deadlines of responses
 
-_here = threading.local()  # left() -> seconds left for responses that this thread reads
+_here = threading.local()  # limit: the clock, and the deadline on it of responses that this thread reads
 
 
-class _Timely(io.RawIOBase):
-    """A socket's input stream that raises TimeoutError after the deadline."""
-
-    def __init__(self, stream: io.RawIOBase, connection: socket.socket, left: Callable[[], float]) -> None:
-        self._stream, self._connection, self._left = stream, connection, left
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:
-        left, timeout = self._left(), self._connection.gettimeout()
-        if left <= 0:
-            raise TimeoutError("the response did not complete in time")
-        self._connection.settimeout(left if timeout is None else min(timeout, left))
-        return self._stream.readinto(buffer)
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
+def _read_in_time(connection: socket.socket, clock: Callable[[], float], deadline: float, buffer: Any) -> int:
+    """Read what has arrived into ``buffer``, or raise TimeoutError after the deadline."""
+    left, timeout = deadline - clock(), connection.gettimeout()
+    if left <= 0:
+        raise TimeoutError("the response did not complete in time")
+    connection.settimeout(left if timeout is None else min(timeout, left))
+    return connection.recv_into(buffer)
 
 
 class _Answer(http.client.HTTPResponse):
     def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
         super().__init__(sock, *args, **kwargs)
-        left = getattr(_here, "left", None)
-        if left is not None:
-            self.fp = io.BufferedReader(_Timely(self.fp.detach(), sock, left))
+        limit = getattr(_here, "limit", None)
+        if limit is not None:  # all that is read from the socket goes through this one method of the unbuffered stream
+            self.fp.raw.readinto = partial(_read_in_time, sock, *limit)  # type: ignore[method-assign]
 
 
 class _HttpConnection(HTTPConnection):

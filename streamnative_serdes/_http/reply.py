@@ -20,6 +20,7 @@ import ssl
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote, quote_plus, urlsplit
@@ -114,7 +115,7 @@ _TAGS: Final = re.compile(r"<[^<>]*>")
 _MESSAGE = re.compile(r"^Message: ?(.*?)(?=^Stacktrace:|\Z)", re.DOTALL | re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reply:
     """An HTTP response. ``phrase`` is the reason phrase; ``headers`` ignore case; ``url`` is the last URL requested.
 
@@ -135,10 +136,11 @@ class Reply:
         Raises:
             ValueError: the body is not JSON.
         """
-        tree = _tree(self.body, strict=True)
-        if tree is _NO_JSON:  # not chained to json's error, which contains the body and perhaps our credentials
-            raise ValueError("JSON")
-        return tree
+        try:
+            return json.loads(self.body)
+        except (ValueError, RecursionError):  # ValueError also for integers with more digits than Python converts
+            pass
+        raise ValueError("JSON")  # not chained to json's error, which contains the body and perhaps our credentials
 
     def hide(self, text: str) -> str:
         """The server's ``text`` with our credentials masked."""
@@ -156,20 +158,18 @@ class Reply:
         """The beginning of the body, for an error about an unexpected response."""
         return self._shown(self.body[:MAX_WORDS].decode("utf-8", "replace"), cut=len(self.body) > MAX_WORDS)
 
-    @property
+    @cached_property
     def reason(self) -> str:
         """The JSON member ``reason``, which Pulsar itself sets; "" if a proxy in front of it answered."""
         return self._member("reason")
 
     def has(self, member: str) -> bool:
         """Whether the body is a JSON object with this member."""
-        tree = _tree(self.body)
-        return isinstance(tree, dict) and member in tree
+        return isinstance(self._tree, dict) and member in self._tree
 
     def number(self, member: str) -> int | None:
         """The body's member, if the body is a JSON object and the member a whole number."""
-        tree = _tree(self.body)
-        value = tree.get(member) if isinstance(tree, dict) else None
+        value = self._tree.get(member) if isinstance(self._tree, dict) else None
         return value if isinstance(value, int) and not isinstance(value, bool) else None
 
     def words(self) -> str:
@@ -190,15 +190,22 @@ class Reply:
         return found[:MAX_WORDS]
 
     def _member(self, name: str) -> str:
-        tree = _tree(self.body)
-        value = tree.get(name) if isinstance(tree, dict) else None
+        value = self._tree.get(name) if isinstance(self._tree, dict) else None
         return value if isinstance(value, str) else ""
+
+    @cached_property
+    def _tree(self) -> Any:
+        """The parsed body; unlike in :meth:`json`, line breaks and other control characters may be in its texts."""
+        try:
+            return json.loads(self.body, strict=False)
+        except (ValueError, RecursionError):
+            return _NO_JSON
 
     def _text(self, plain: bool) -> str:
         """The body as text, if it is text/plain (with ``plain``) or not (without); "" otherwise and for empty JSON."""
         if self.headers.get("Content-Type", "").lower().startswith("text/plain") != plain:
             return ""
-        return "" if _tree(self.body) in ({}, [], None, "") else self.body.decode("utf-8", "replace")
+        return "" if self._tree in ({}, [], None, "") else self.body.decode("utf-8", "replace")
 
     def _is_page(self) -> bool:
         kind, start = self.headers.get("Content-Type", ""), self.body[:100].lstrip().lower()
@@ -211,14 +218,6 @@ class Reply:
         if not text or (self.phrase and not usual):
             return self._shown(self.phrase)
         return f"{self.phrase}: {text}"[:MAX_WORDS] if self.phrase else text
-
-
-def _tree(body: bytes, *, strict: bool = False) -> Any:
-    """The parsed body; line breaks and other control characters may be in its texts, unless ``strict``."""
-    try:
-        return json.loads(body, strict=strict)
-    except (ValueError, RecursionError):  # ValueError also for integers with more digits than Python converts
-        return _NO_JSON
 
 
 def _unescaped(text: str) -> str:

@@ -182,7 +182,7 @@ class AnyTypePolicy(ReadPolicy):
         return self._wrapped(topic, key, 0, self._reading(topic, known, key).by("id"), lifetime)
 
     def _missing(self, state: TopicState, key: int, version: int) -> _call_path.Bound:
-        lifetime = self.binding.missing_seconds(state, version)
+        lifetime = self.binding.missing_seconds(state.topic, version)
         return _call_path.Bound(state.topic.given, key, version, None, None, lifetime)
 
     def _bind_header(self, state: TopicState, version: int, *, for_key: bool) -> _call_path.Bound:

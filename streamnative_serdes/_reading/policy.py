@@ -126,7 +126,7 @@ class ReadPolicy:
         known, lifetime = self.known(state, key)
         if known is None:
             version = key if key >= 0 else _call_path.without_header(key)
-            return _call_path.Bound(topic, key, version, None, None, self.binding.missing_seconds(state, version))
+            return _call_path.Bound(topic, key, version, None, None, self.binding.missing_seconds(state.topic, version))
         if known.halves is not None:
             alone = key == _call_path.LATEST and self.pairs.alone
             return self.pairs.bound(state, key, known, lifetime, self.codec_options(key), alone=alone)

@@ -217,9 +217,9 @@ class Binding:
         newest = self._topics.get(self.named(topic)).newest
         return None if newest is None else newest.type
 
-    def missing_seconds(self, topic: Topic, version: int) -> float:
+    def missing_seconds(self, topic: TopicName, version: int) -> float:
         """For how many seconds more a version that was not found counts as missing."""
-        refused = self._topics.get(self.named(topic)).refusals.get(("version", version))
+        refused = self._topics.get(topic).refusals.get(("version", version))
         return 0.0 if refused is None else max(refused.until - time.monotonic(), 0.0)
 
     def learnt(self, topics: Iterable[str]) -> tuple[PickledSchema, ...]:
@@ -304,7 +304,7 @@ class Binding:
         if version is None:
             version = self._post(topic, given) if new and given.fault is None else self._find(topic, given)
             known = replace(given, info=posted.info(version), topic=topic.given, fault=None)
-            self._inspector.fits(topic, known.info)
+            self._inspector.fits(self._topics.get(topic), known.info)
             self._topics.keep_registered(topic, posted, known)
         return version
 

@@ -151,7 +151,7 @@ class TopicState:
     def contradiction(self, info: SchemaInfo, limits: Limits) -> str:
         """Why the registry's answer contradicts the known schemas of the topic; empty if there is no contradiction."""
         known = self.schemas.get(info.version) or self.newest
-        if known is None or known.version != info.version:
+        if known is None or known.info.version != info.version:
             return ""
         before = known.info.timestamp
         if before and info.timestamp and before != info.timestamp:

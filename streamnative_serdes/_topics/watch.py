@@ -117,28 +117,29 @@ class Inspector:
 
     def compare(self, topic: TopicName, latest: SchemaInfo) -> None:
         """Forget the topic if ``latest`` cannot be its latest schema."""
-        newest = self._topics.get(topic).newest
+        state = self._topics.get(topic)
+        newest = state.newest
         if newest is None:
             return
         version = newest.info.version
         if latest.version < version:
             self._recreated(topic, f"its latest version is {latest.version}, and was {version} before")
         elif latest.version == version:
-            self.fits(topic, latest)  # and the caller keeps it
+            self.fits(state, latest)  # and the caller keeps it
         else:
             try:
                 known = self._client.by_version(topic, version, patience=REFRESH_SECONDS)
             except SchemaNotFoundError:
                 self.lost(topic)
                 return
-            if self.fits(topic, known):
+            if self.fits(self._topics.get(topic), known):
                 self._topics.keep(topic, known)  # its time of registration, which a POST does not report
 
-    def fits(self, topic: TopicName, info: SchemaInfo) -> bool:
-        """Whether ``info`` agrees with the known schemas of the topic; if not, forget the topic."""
-        why = self._topics.get(topic).contradiction(info, self._topics.limits)
+    def fits(self, state: TopicState, info: SchemaInfo) -> bool:
+        """Whether ``info`` agrees with the known schemas of a topic; if not, forget the topic."""
+        why = state.contradiction(info, self._topics.limits)
         if why:
-            self._recreated(topic, why)
+            self._recreated(state.topic, why)
         return not why
 
     def _recreated(self, topic: TopicName, why: str) -> None:

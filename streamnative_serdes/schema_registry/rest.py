@@ -9,6 +9,8 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import repeat
+from operator import add
 from typing import Any, Final, TypeVar
 from urllib.parse import unquote
 
@@ -142,20 +144,16 @@ class Rest:
     ) -> ApiRequest:
         """A request for ``path`` at each address; all other arguments are those of :class:`ApiRequest`."""
         bases = map(reachable, self.urls) if self._mocked else self.urls
-        urls = tuple([f"{base}{path}" for base in bases])
+        urls = tuple(map(add, bases, repeat(path)))
         return ApiRequest(method, urls, operation, right, topic, path=path, **more)
 
     def ask(self, request: ApiRequest, meaning: Callable[[Any], _T]) -> _T:
         """Send a request, and parse the response by ``meaning``, which raises ValueError with the expected form."""
-        return self.understood(request, self.send(request), meaning)
+        return self.understood(request, self.retrier.run(request, self.attempt), meaning)
 
     def send(self, request: ApiRequest) -> Reply:
         """Send a request until it gets a final response, which may be a refusal."""
-        try:
-            return self.retrier.run(request, self.attempt)
-        except SchemaRegistryError as error:
-            error.at(topic=request.topic, version=request.version)
-            raise
+        return self.retrier.run(request, self.attempt)
 
     def understood(
         self,
@@ -218,38 +216,39 @@ class Rest:
         return outcome
 
     def _anywhere(self, request: ApiRequest, header: str | None, deadline: float) -> Reply | TransientFailure:
+        headers = {} if request.body is None else {"Content-Type": "application/json"}
+        if header is not None:
+            headers["Authorization"] = header
+        secrets = (*self._auth.secrets, (header or "").partition(" ")[2])
         first, unreached = self._first, True
+        outcome: Reply | TransientFailure
         for step in range(len(request.urls)):
             number = (first + step) % len(request.urls)
-            outcome = self._follow(request, request.urls[number], header, deadline)
+            url = request.urls[number]
+            for _ in range(MAX_HOPS + 1):
+                reply = self._exchange.ask(request.method, url, deadline, headers, request.body, secrets=secrets)
+                if isinstance(reply, Failure):
+                    outcome = self._classified(request, url, reply)
+                    break
+                if url in request.urls:
+                    self._answered.add(origin(url.removesuffix(request.path)))
+                status = reply.status
+                logger.debug("%s %s: %d", request.method, url, status)
+                if status not in _REDIRECTS:
+                    passes = self._api.passes(request, reply)
+                    outcome = transient(reply, hint=self._api.doubt(reply)) if passes else reply
+                    break
+                location = reply.headers.get("Location")
+                _refuse_telling(reply, location or "")
+                url = next_hop(url, location, request.path)
+            else:  # while a topic moves between brokers, they may redirect in a circle for a moment
+                outcome = TransientFailure(f"redirected more than {MAX_HOPS} times, last to {url}", status)
             if isinstance(outcome, Reply):
                 self._first = number
                 return outcome
             unreached = unreached and outcome.unreached
         assert isinstance(outcome, TransientFailure)
         return replace(outcome, unreached=unreached, hint=outcome.hint or (self._api.away if unreached else None))
-
-    def _follow(self, request: ApiRequest, url: str, header: str | None, deadline: float) -> Reply | TransientFailure:
-        for _ in range(MAX_HOPS + 1):
-            headers = {} if request.body is None else {"Content-Type": "application/json"}
-            if header is not None:
-                headers["Authorization"] = header
-            secrets = (*self._auth.secrets, (header or "").partition(" ")[2])
-            reply = self._exchange.ask(request.method, url, deadline, headers, request.body, secrets=secrets)
-            if isinstance(reply, Failure):
-                return self._classified(request, url, reply)
-            if url in request.urls:
-                self._answered.add(origin(url.removesuffix(request.path)))
-            logger.debug("%s %s: %d", request.method, url, reply.status)
-            status = reply.status
-            if status not in _REDIRECTS:
-                passes = self._api.passes(request, reply)
-                return transient(reply, hint=self._api.doubt(reply)) if passes else reply
-            location = reply.headers.get("Location")
-            _refuse_telling(reply, location or "")
-            url = next_hop(url, location, request.path)
-        # While a topic moves between brokers, they may redirect in a circle for a moment.
-        return TransientFailure(f"redirected more than {MAX_HOPS} times, last to {url}", status)
 
     def _classified(self, request: ApiRequest, url: str, failure: Failure) -> TransientFailure:
         """Classify a failed request. Raises SchemaRegistryError if the failure is permanent."""

@@ -74,9 +74,9 @@ PLANTS = [
         (
             ("            session.close()\n", "            session.close()\n            self._sessions.clear()\n"),
             (
-                "        return self._sessions.get(pid) or self._sessions.setdefault(pid, _Session(self._tls))\n",
-                "        if pid not in self._sessions:\n            self._sessions[pid] = _Session(self._tls)\n"
-                "        time.sleep(0)\n        return self._sessions[pid]\n",
+                "            session = self._sessions[os.getpid()]\n",
+                "            if os.getpid() not in self._sessions:\n                _ = self._sessions[os.getpid()]\n"
+                "            time.sleep(0)\n            session = dict(self._sessions)[os.getpid()]\n",
             ),
             ("import os\n", "import os\nimport time\n"),
         ),

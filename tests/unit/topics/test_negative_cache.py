@@ -112,12 +112,12 @@ def test_requests_for_a_missing_version_do_not_extend_the_time_that_it_is_cached
     binding = Binding.shared(config.parse(config.DESERIALIZER_OPTIONS, conf(registry), strict=True))
     with pytest.raises(SchemaNotFoundError):
         binding.version("t", 7)
-    first = binding.missing_seconds("t", 7)
+    first = binding.missing_seconds(binding.named("t"), 7)
     assert 0 < first <= 5.0
     with pytest.raises(SchemaNotFoundError):  # the cached refusal, not a new one
         binding.version("t", 7)
-    assert binding.missing_seconds("t", 7) < first
-    assert binding.missing_seconds("t", 8) == 0.0
+    assert binding.missing_seconds(binding.named("t"), 7) < first
+    assert binding.missing_seconds(binding.named("t"), 8) == 0.0
 
 
 def test_a_refused_schema_is_posted_again_after_all_versions_were_read(registry: LocalRegistry) -> None:
