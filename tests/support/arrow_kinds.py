@@ -110,16 +110,19 @@ def schema(name: str, *kinds: Any) -> Any:
     return record(name, *first, *fields, *last)
 
 
+LONG, STRING = Codec("long"), Codec("string")
+
+
 def message(number: int, *values: bytes) -> bytes:
     """A message of such a record, with other values for other numbers."""
-    before = Codec("long").encode(3**number % 2**60) + Codec("string").encode("t" * (number % 40))
+    before = LONG.encode(pow(3, number, 2**60)) + STRING.encode("t" * (number % 40))
     return before + b"".join(values) + bytes([number % 3 == 1]) + (b"\0" if number % 5 == 2 else b"\2\x0e")
 
 
 def encoded(kind: Any, values: list[Any]) -> list[bytes]:
     """The values as bytes; numbers of logical types are bytes already."""
     raw = all(isinstance(value, bytes) for value in values) and logical_type(kind)
-    return values if raw else [Codec(kind).encode(value) for value in values]
+    return values if raw else list(map(Codec(kind).encode, values))
 
 
 def logical_type(kind: Any) -> bool:

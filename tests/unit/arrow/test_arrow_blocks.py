@@ -17,9 +17,11 @@ from arrow_kinds import (  # noqa: E402
     INNERS,
     KINDS,
     LAST_DAY,
+    LONG,
     LONGS,
     MICROS,
     MILLIS,
+    STRING,
     SYMBOLS,
     encoded,
     forms,
@@ -189,6 +191,7 @@ def test_symbols_of_one_byte_and_of_two_are_told_from_bytes_behind_them() -> Non
 # --- rows -------------------------------------------------------------------------------------------------------------
 
 ROW = schema("R", ["null", "boolean"], "boolean", ["string", "null"], "double", ["null", "long"], array("int"))
+INTS = Codec(array("int"))
 
 
 def rows(count: int, first: int = 0) -> list[bytes]:
@@ -198,10 +201,10 @@ def rows(count: int, first: int = 0) -> list[bytes]:
         parts = [
             rng.choice([b"\0", b"\2\0", b"\2\1"]),
             rng.choice([b"\0", b"\1"]),
-            rng.choice([b"\2", b"\0" + Codec("string").encode("s" * rng.randrange(40))]),
+            rng.choice([b"\2", b"\0" + STRING.encode("s" * rng.randrange(40))]),
             struct.pack("<d", number),
-            rng.choice([b"\0", b"\2" + Codec("long").encode(rng.choice(LONGS))]),
-            Codec(array("int")).encode(list(range(number % 4))),
+            rng.choice([b"\0", b"\2" + LONG.encode(rng.choice(LONGS))]),
+            INTS.encode(list(range(number % 4))),
         ]
         found.append(message(number, *parts))
     return found
