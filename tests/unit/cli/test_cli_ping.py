@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 from command import CommandLine
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_stand_in import ConfluentStandIn
 from schemas import record
+from waiting import HANG_SECONDS
 
 from streamnative_serdes._kafka import topics
 from streamnative_serdes.cli import servers as module
@@ -27,7 +28,11 @@ NO_ADMIN = Fault.status(401, "Don't have permission to administrate resources on
 
 @pytest.fixture(scope="module")
 def bootstrap() -> Iterator[str]:
+    """With one message, so that no test waits for what an empty partition may have."""
     with MockBroker({"users": 2}) as broker:
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+        producer.produce("users", b"Ada", partition=0)
+        assert producer.flush(HANG_SECONDS) == 0
         yield broker.bootstrap_servers
 
 
