@@ -27,8 +27,9 @@ import streamnative_serdes
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.testing import LocalRegistry
 
-FEW = 2  # each kill takes a start of Spark, and the death of Kafka minutes
-KILLS = pytest.mark.parametrize("kills", [FEW, pytest.param(20, marks=pytest.mark.long)])
+pytestmark = pytest.mark.long  # each kill takes a start of Spark with three queries, and the death of Kafka minutes
+FEW = 2
+KILLS = pytest.mark.parametrize("kills", [FEW, 20])
 PER_KILL, MOST = 1_000, 500  # messages for each kill; in a batch
 LEFT = 4  # batches that the streams have to do yet, at least, when they are started for the death of Kafka
 VERSIONS, PARTITIONS, GROWN = 8, 4, 6
