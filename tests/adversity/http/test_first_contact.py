@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -23,10 +23,17 @@ FIRST, TOTAL = 5.0, 60.0  # seconds, by default
 
 
 @pytest.fixture
-def gone() -> str:
+def taken() -> Iterator[socket.socket]:
+    """A port that refuses connections, and that no other server gets meanwhile."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        yield found
+
+
+@pytest.fixture
+def gone(taken: socket.socket) -> str:
     """Return an address where nothing listens."""
-    with ScriptedRegistry(FOUND) as server:
-        return server.url
+    return f"http://127.0.0.1:{taken.getsockname()[1]}"
 
 
 def unknown_hosts(monkeypatch: pytest.MonkeyPatch, *hosts: str) -> None:
@@ -79,13 +86,16 @@ def test_first_contact_limit_is_configurable_up_to_the_total_time(
     assert ("stopped after retries.first.ms" in (error.hint or "")) == (first < total)
 
 
-def test_a_registry_that_starts_within_the_first_contact_limit_is_reached(connect: Connect, gone: str) -> None:
+def test_a_registry_that_starts_within_the_first_contact_limit_is_reached(
+    connect: Connect, taken: socket.socket, gone: str
+) -> None:
     started: list[ScriptedRegistry] = []
 
     class Starting(Clock):
         def sleep(self, seconds: float) -> None:
             super().sleep(seconds)
             if sum(self.slept) > 3 and not started:
+                taken.close()
                 started.append(ScriptedRegistry(FOUND, port=int(gone.rpartition(":")[2])).__enter__())
 
     clock = Starting()
