@@ -200,7 +200,11 @@ def main() -> int:
     print(table(rows), "", where, "", sep="\n")
     if given.write_docs:
         write_docs(DOCS / "performance.md", f"{table(rows, padded=False)}\n\n{where}", MARKER)
-    goals = [Goal(f"{job.name} >= {job.goal:g}x", gain.processes, job.goal) for job, gain in found.items() if job.goal]
+    goals = [
+        Goal(f"{job.name} >= {job.goal:g}x, to two processes", gain.processes, job.goal)
+        for job, gain in found.items()
+        if job.goal
+    ]
     return judged(goals, check=given.check)
 
 

@@ -28,8 +28,7 @@ from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.testing import LocalRegistry
 
 pytestmark = pytest.mark.long  # each kill takes a start of Spark with three queries, and the death of Kafka minutes
-FEW = 2
-KILLS = pytest.mark.parametrize("kills", [FEW, 20])
+KILLS = pytest.mark.parametrize("kills", [20])
 PER_KILL, MOST = 1_000, 500  # messages for each kill; in a batch
 LEFT = 4  # batches that the streams have to do yet, at least, when they are started for the death of Kafka
 VERSIONS, PARTITIONS, GROWN = 8, 4, 6
@@ -202,7 +201,7 @@ def test_no_row_is_lost_and_readers_and_transactions_give_none_twice_although_qu
             where = PLACES[number % len(PLACES)]
             code = program.killed(where, chance.randint(1, 3))
             assert code == -signal.SIGKILL, f"it was not killed {where}: {program.kills()}\n{program.log()}"
-        more = kill_kafka(kafka_to_kill, program, conf, kills * PER_KILL) if kills > FEW else 0
+        more = kill_kafka(kafka_to_kill, program, conf, kills * PER_KILL)
         for _ in range(3):
             if program.end(program.start()) == 0:
                 break

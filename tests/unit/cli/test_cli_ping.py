@@ -29,7 +29,7 @@ NO_ADMIN = Fault.status(401, "Don't have permission to administrate resources on
 @pytest.fixture(scope="module")
 def bootstrap() -> Iterator[str]:
     """With one message, so that no test waits for what an empty partition may have."""
-    with MockBroker({"users": 2}) as broker:
+    with MockBroker({"users": 2, "empty": 1}) as broker:
         producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
         producer.produce("users", b"Ada", partition=0)
         assert producer.flush(HANG_SECONDS) == 0
@@ -105,6 +105,12 @@ def test_ping_also_reads_messages_of_open_transactions(
     monkeypatch.setattr(module, "reach_end", noted)
     assert goods(run("ping", "users", "--json").json)["broker: consume"]
     assert given == ["read_uncommitted"]
+
+
+def test_an_empty_topic_can_be_consumed_if_no_refusal_comes(run: CommandLine, silent: None) -> None:
+    run("schemas", "register", "empty", "-", stdin=json.dumps(USER))
+    results = run("ping", "empty", "--json").json
+    assert goods(results)["broker: consume"]
 
 
 def test_nothing_is_changed(run: CommandLine, registry: LocalRegistry, silent: None) -> None:
