@@ -1,7 +1,7 @@
 """Races that are planted in a copy of the package are found by the race within a minute.
 
-Each plant replaces a few lines of the product. ``sleep(0)`` lets other threads run between two steps, so most of them
-are found with the GIL as well as without it. Compiled plants need a compiler and the sources.
+Each plant replaces a few lines of the product. A sleep between two steps lets other threads run, also on a busy
+machine, so most of them are found with the GIL as well as without it. Compiled plants need a compiler and the sources.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ PLANTS = [
             (
                 "            flight = self.under_way.setdefault(place, own)\n",
                 "            flight = self.under_way.get(place)\n            if flight is None:\n"
-                "                time.sleep(0)\n                flight = self.under_way[place] = own\n",
+                "                time.sleep(0.01)\n                flight = self.under_way[place] = own\n",
             ),
             ("import threading\n", "import threading\nimport time\n"),
         ),
@@ -76,7 +76,7 @@ PLANTS = [
             (
                 "            session = self._sessions[os.getpid()]\n",
                 "            if os.getpid() not in self._sessions:\n                _ = self._sessions[os.getpid()]\n"
-                "            time.sleep(0)\n            session = dict(self._sessions)[os.getpid()]\n",
+                "            time.sleep(0.01)\n            session = dict(self._sessions)[os.getpid()]\n",
             ),
             ("import os\n", "import os\nimport time\n"),
         ),
