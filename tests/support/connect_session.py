@@ -5,11 +5,13 @@ A process has either kind of session, so this is a program of its own.
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import runpy
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -27,6 +29,7 @@ from streamnative_serdes.spark import (
 )
 from streamnative_serdes.spark.datasource import register
 from streamnative_serdes.spark.session.java import java_home
+from streamnative_serdes.testing import LocalRegistry, MockBroker
 
 FORMAT = "streamnative-kafka"
 ROWS = 40
@@ -173,6 +176,13 @@ class Trial:
         except Exception as error:  # noqa: BLE001 - the test looks at it
             return str(error)
         return ""
+
+    def try_example(self) -> list[str]:
+        """The lines that the example of the docs prints, with a broker and a registry of its own."""
+        said, run = io.StringIO(), runpy.run_path(os.environ["CONNECT_EXAMPLE"])["run"]
+        with MockBroker({"orders": 4}) as broker, LocalRegistry() as registry, redirect_stdout(said):
+            run(self.spark, broker.bootstrap_servers, registry.url)
+        return said.getvalue().splitlines()
 
     def try_literal_secret(self) -> int:
         """Other values than the one that must not show: the server logs a warning that names the option."""

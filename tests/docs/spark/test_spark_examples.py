@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,10 +11,8 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pys
 
 from pyspark.sql import SparkSession
 
-import streamnative_serdes
 from streamnative_serdes.testing import LocalRegistry
 
-SECONDS = 600
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
@@ -79,24 +74,6 @@ def test_an_example_prints_what_it_should(
     run(spark, kafka["bootstrap.servers"], registry.url)
     lines = capsys.readouterr().out.splitlines()
     assert [line[: len(start)] for line, start in zip(lines, expected, strict=True)] == expected
-
-
-def test_topics_are_read_and_written_in_a_connect_session() -> None:
-    """In a process of its own, which has no classic session."""
-    pytest.importorskip(
-        "grpc_status", reason="Spark Connect's packages are not installed: pip install 'pyspark[connect]'"
-    )
-    home = str(Path(streamnative_serdes.__file__).parents[1])
-    paths = os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLES / "spark_connect.py")],
-        env={**os.environ, "PYTHONPATH": paths, "SPARK_TESTING": "1"},  # the server has a port of its own
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-    )
-    said = [line for line in done.stdout.splitlines() if "orders" in line or "stream" in line]
-    assert said == ["1000 orders, 199 of more than 200", "10 rows of the stream in a table"], done.stderr[-3000:]
 
 
 def test_segments_of_a_brokers_log_are_read(

@@ -19,6 +19,7 @@ import connect_session
 import streamnative_serdes
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
+EXAMPLE = Path(__file__).parents[3] / "examples" / "spark_connect.py"
 SECONDS = 900
 ALL = list(range(connect_session.ROWS))
 TOPICS = ("orders", "columns", "rows", "partitions", "batches", "row-batches", "stream")
@@ -40,6 +41,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     user = tmp_path_factory.mktemp("references") / "user"
     user.write_text(f"{connect_session.USER}\n")
     told = {"PYTHONPATH": path, "SPARK_TESTING": "1"}
+    told |= {"CONNECT_EXAMPLE": str(EXAMPLE), "KAFKA_PASSWORD": "secret"}
     told |= {"CONNECT_LOGIN": connect_session.LOGIN, "CONNECT_USER_FILE": user.as_uri()}
     with LocalRegistry() as registry, MockBroker(dict.fromkeys(TOPICS, 4)) as broker:
         command = [sys.executable, str(program), broker.bootstrap_servers, registry.url, str(folder)]
@@ -55,6 +57,10 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 @pytest.mark.parametrize("what", GIVE_ALL)
 def test_it_gives_all_rows_in_a_connect_session(found: dict[str, Any], what: str) -> None:
     assert found[what] == ALL
+
+
+def test_the_example_reads_and_writes_topics(found: dict[str, Any]) -> None:
+    assert found["example"] == ["1000 orders, 199 of more than 200", "10 rows of the stream in a table"]
 
 
 def test_dead_letters_are_split_off_in_a_connect_session(found: dict[str, Any]) -> None:
