@@ -4,23 +4,24 @@
     PYTHON_GIL=0 python3.14t benchmarks/threads.py --write-docs     also write the table in docs/performance.md
     python3.14 benchmarks/threads.py --one                          only one thread against json, with a GIL or not
 
-Both threads use one serializer or deserializer and records of 10 fields, thousands of them, all different; each has its
-own records. ``json.loads`` shows what the interpreter allows: two threads, and what one thread costs without a GIL.
-Two ratios: to one thread, which needs a machine with two cores of its own, and to two processes, which share nothing:
-a shared machine lends its second core to both alike. Ratios are medians over the rounds; goals are for the one to two
-processes.
+Both threads use one serializer or deserializer, and each has thousands of different records of 10 fields of its own.
+``json`` shows what the interpreter allows: two threads, and what one thread costs without a GIL. Two threads with a
+SerDes each, of different schemas, show what sharing costs: nothing of ours is shared there but code.
+Threads live as long as the benchmark, as those of consumers do: a new one first makes its replica and gets its memory.
+Ratios are medians over the rounds, in each of which jobs take turns.
 """
 
 from __future__ import annotations
 
 import gc
 import json
-import multiprocessing
 import pickle
+import queue
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from itertools import cycle
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -28,22 +29,53 @@ from harness import DOCS, Goal, judged, machine, options, table, write_docs
 from shapes import FLAT, Source
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes.arrow import ColumnCodec
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.testing import LocalRegistry
 
-RECORDS, ROWS = 4_000, 100_000
-FORK = multiprocessing.get_context("fork")
+RECORDS, PIECE, ROWS = 4_000, 500, 100_000
+SECONDS = 0.2  # of one turn
 CEILING, WRITING, OBJECTS, COLUMNS = "json.loads", "json.dumps", 1.85, 1.9
 MARKER = "<!-- threads -->\n"
-Work = Callable[[], object]
+Work = Callable[[], int]  # returns the number of messages
 Begin = Callable[[], Work]  # called by the thread that works, before the clock starts
 
 
-class Job(NamedTuple):
-    name: str
-    works: tuple[Begin, Begin]  # of the two threads
-    messages: int  # of each
-    goal: float | None
+class Worker(threading.Thread):
+    """Works until the moment that it is told, again and again."""
+
+    def __init__(self, begin: Begin) -> None:
+        super().__init__(daemon=True)
+        self._begin = begin
+        self.until: queue.SimpleQueue[float] = queue.SimpleQueue()
+        self.rate: queue.SimpleQueue[float] = queue.SimpleQueue()  # messages per second
+        self.start()
+
+    def run(self) -> None:
+        work = self._begin()
+        while True:
+            until = self.until.get()
+            messages, began = 0, time.perf_counter()
+            while (now := time.perf_counter()) < until:
+                messages += work()
+            self.rate.put(messages / (now - began))
+
+
+def rate(workers: list[Worker]) -> float:
+    """Messages per second of all of them together."""
+    until = time.perf_counter() + SECONDS
+    for worker in workers:
+        worker.until.put(until)
+    return sum(worker.rate.get(timeout=60) for worker in workers)
+
+
+class Job:
+    """What two threads do: ``shared`` both with one SerDes, ``apart`` each with its own."""
+
+    def __init__(self, name: str, shared: list[Begin], apart: list[Begin] | None = None, goal: float | None = None):
+        self.name, self.goal = name, goal
+        self.shared = list(map(Worker, shared))
+        self.apart = list(map(Worker, apart or ()))
 
 
 def each(owner: Any, method: str, topic: str, items: list[Any]) -> Begin:
@@ -53,16 +85,25 @@ def each(owner: Any, method: str, topic: str, items: list[Any]) -> Begin:
     """
 
     def begin() -> Work:
-        own = pickle.loads(pickle.dumps(items))
+        function = getattr(owner, method)
+        mine = pickle.loads(pickle.dumps(items))
+        pieces = [mine[at : at + PIECE] for at in range(0, RECORDS, PIECE)]
+        turns = cycle(pieces)
 
-        def work() -> None:
-            function = getattr(owner, method)
-            for item in own:
+        def work() -> int:
+            for item in next(turns):
                 function(topic, item)
+            return PIECE
 
+        for _ in pieces:
+            work()
         return work
 
     return begin
+
+
+def two(owners: list[Any], method: str, topics: tuple[str, str], items: list[list[Any]]) -> list[Begin]:
+    return [each(*one) for one in zip(owners, (method, method), topics, items, strict=True)]
 
 
 class Json:
@@ -79,90 +120,67 @@ def jobs(url: str) -> Iterator[Job]:
     source = Source(1)
     records = [[source.a_record(FLAT) for _ in range(RECORDS)] for _ in range(2)]
     texts = [[json.dumps(record, default=str) for record in some] for some in records]
-    yield Job(CEILING, two(Json(), "loads", ("", ""), texts), RECORDS, None)
     values = [[json.loads(text) for text in some] for some in texts]
-    yield Job(WRITING, two(Json(), "dumps", ("", ""), values), RECORDS, None)
-    serializer, deserializer = KafkaAvroSerializer(conf, FLAT), KafkaAvroDeserializer(conf)
+    yield Job(CEILING, two([Json(), Json()], "loads", ("", ""), texts))
+    yield Job(WRITING, two([Json(), Json()], "dumps", ("", ""), values))
+    writers = [KafkaAvroSerializer(conf, {**FLAT, "name": f"Flat{number}"}) for number in range(2)]
+    readers = [KafkaAvroDeserializer(conf) for _ in range(2)]
+    own = "own-0", "own-1"
+    serialize = two(writers, "serialize", own, records)
+    deserialize = two(readers, "deserialize", own, messages(writers, readers, own, records))
+    writer, reader = KafkaAvroSerializer(conf, FLAT), KafkaAvroDeserializer(conf)
     for title, topics in (("each its topic", ("one", "two")), ("one topic", ("one", "one"))):
-        data = [[serializer.serialize(topic, one) for one in some] for topic, some in zip(topics, records, strict=True)]
-        for topic, some, read in zip(topics, records, data, strict=True):
-            assert [deserializer.deserialize(topic, one) for one in read] == some
-        yield Job(f"serialize, {title}", two(serializer, "serialize", topics, records), RECORDS, OBJECTS)
-        yield Job(f"deserialize, {title}", two(deserializer, "deserialize", topics, data), RECORDS, OBJECTS)
+        data = messages([writer] * 2, [reader] * 2, topics, records)
+        yield Job(f"serialize, {title}", two([writer] * 2, "serialize", topics, records), serialize, OBJECTS)
+        yield Job(f"deserialize, {title}", two([reader] * 2, "deserialize", topics, data), deserialize, OBJECTS)
     yield columns()
 
 
-def two(owner: Any, method: str, topics: tuple[str, str], items: list[list[Any]]) -> tuple[Begin, Begin]:
-    return each(owner, method, topics[0], items[0]), each(owner, method, topics[1], items[1])
+def messages(
+    writers: list[KafkaAvroSerializer], readers: list[KafkaAvroDeserializer], topics: tuple[str, str], records: Any
+) -> list[list[Any]]:
+    data = [
+        [writer.serialize(topic, one) for one in some]
+        for writer, topic, some in zip(writers, topics, records, strict=True)
+    ]
+    for reader, topic, some, written in zip(readers, topics, records, data, strict=True):
+        assert [reader.deserialize(topic, one) for one in written] == some
+    return data
 
 
 def columns() -> Job:
     import pyarrow as pa
 
-    from streamnative_serdes.arrow import ColumnCodec
-
-    source, codec, read = Source(2), Codec(FLAT), ColumnCodec(FLAT)
+    source, codec = Source(2), Codec(FLAT)
     data = pa.array([codec.encode(source.a_record(FLAT)) for _ in range(ROWS)])
-    return Job("columns, decode", (lambda: lambda: read.decode(data),) * 2, ROWS, COLUMNS)
 
+    def decode(read: ColumnCodec) -> Begin:
+        def work() -> int:
+            read.decode(data)
+            return ROWS
 
-class Kind(NamedTuple):
-    """Threads of this process, or processes of their own, which share nothing."""
+        return lambda: work
 
-    worker: Any
-    barrier: Any
-
-
-THREADS, PROCESSES = Kind(threading.Thread, threading.Barrier), Kind(FORK.Process, FORK.Barrier)
-
-
-def seconds(works: tuple[Begin, ...], loops: int, kind: Kind = THREADS) -> float:
-    """From the begin of the first to the end of the last; each works once before the clock starts.
-
-    Threads of consumers live long. In its first milliseconds a new one makes its replica and gets its memory.
-    """
-    ready, begun, ended = (
-        kind.barrier(len(works), timeout=60),
-        FORK.RawArray("d", len(works)),
-        FORK.RawArray("d", len(works)),
-    )
-
-    def run(number: int) -> None:
-        work = works[number]()
-        work()
-        ready.wait()
-        begun[number] = time.perf_counter()  # the same clock in all processes
-        for _ in range(loops):
-            work()
-        ended[number] = time.perf_counter()
-
-    workers = [kind.worker(target=run, args=(number,)) for number in range(len(works))]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert all(ended), "a worker has failed"
-    return float(max(ended) - min(begun))
+    shared = ColumnCodec(FLAT)
+    apart = [decode(ColumnCodec({**FLAT, "name": name})) for name in ("One", "Two")]
+    return Job("columns, decode", [decode(shared)] * 2, apart, COLUMNS)
 
 
 class Gain(NamedTuple):
-    """The work of two threads: where two processes do 2, where one thread does 1; nanoseconds per message of one."""
+    """Messages per second of one thread; the work of two, with one SerDes and with a SerDes each, where one does 1."""
 
-    processes: float
-    thread: float
-    nanoseconds: float
+    one: float
+    shared: float
+    apart: float
 
 
 def measured(made: list[Job], rounds: int) -> dict[Job, Gain]:
-    """Medians over the rounds. Jobs take turns."""
-    loops = {job: max(1, round(0.08 / seconds(job.works[:1], 1))) for job in made}
+    """Medians over the rounds."""
     found: dict[Job, list[Gain]] = {job: [] for job in made}
     for _ in range(rounds):
         for job in made:
-            times = loops[job]
-            one, both = seconds(job.works[:1], times), seconds(job.works, times)
-            apart = seconds(job.works, times, PROCESSES)
-            found[job].append(Gain(2 * apart / both, 2 * one / both, one / times / job.messages * 1e9))
+            one = rate(job.shared[:1])
+            found[job].append(Gain(one, rate(job.shared) / one, rate(job.apart or job.shared) / one))
     return {job: Gain(*map(median, zip(*some, strict=True))) for job, some in found.items()}
 
 
@@ -170,41 +188,36 @@ def against_json(made: list[Job], rounds: int) -> dict[str, float]:
     """Time per message of one thread, as a multiple of json.dumps's or json.loads's in the same round; medians."""
     found: dict[str, list[float]] = {job.name: [] for job in made}
     for _ in range(rounds):
-        once = {job.name: seconds(job.works[:1], 1) / job.messages for job in made}
-        for name, each_message in once.items():
-            found[name].append(each_message / once[WRITING if name.startswith("serialize") else CEILING])
+        once = {job.name: rate(job.shared[:1]) for job in made}
+        for name, messages in once.items():
+            found[name].append(once[WRITING if name.startswith("serialize") else CEILING] / messages)
     return {name: median(ratios) for name, ratios in found.items()}
 
 
 def main() -> int:
     given = options(__doc__, 45, "--write-docs", "--check", "--one").parse_args()
-    if given.one:
-        with LocalRegistry() as registry:
-            ratios = against_json(list(jobs(registry.url)), given.rounds)
-        print(table([["one thread", "times json"], *([name, f"{ratio:.3f}"] for name, ratio in ratios.items())]))
-        return 0
-    if getattr(sys, "_is_gil_enabled", lambda: True)():
+    if not given.one and getattr(sys, "_is_gil_enabled", lambda: True)():
         raise SystemExit("this Python has a GIL, or a module has switched it on; try PYTHON_GIL=0")
     with LocalRegistry() as registry:
         made = list(jobs(registry.url))
     gc.collect()
     gc.freeze()
     gc.disable()  # as in all other benchmarks; a collection stops all threads
+    if given.one:
+        ratios = against_json(made, given.rounds)
+        print(table([["one thread", "times json"], *([name, f"{ratio:.3f}"] for name, ratio in ratios.items())]))
+        return 0
     found = measured(made, given.rounds)
-    rows = [["10 fields", "ns per message, one thread", "two threads to one", "to two processes, which do 2"]]
+    rows = [["10 fields", "ns per message, one thread", "two threads, one SerDes", "two threads, a SerDes each"]]
     rows += [
-        [job.name, f"{gain.nanoseconds:,.0f}", f"{gain.thread:.2f}x", f"{gain.processes:.2f}x"]
+        [job.name, f"{1e9 / gain.one:,.0f}", f"{gain.shared:.2f}x", f"{gain.apart:.2f}x" if job.apart else ""]
         for job, gain in found.items()
     ]
     where = f"{machine('pyarrow')}, without GIL."
     print(table(rows), "", where, "", sep="\n")
     if given.write_docs:
         write_docs(DOCS / "performance.md", f"{table(rows, padded=False)}\n\n{where}", MARKER)
-    goals = [
-        Goal(f"{job.name} >= {job.goal:g}x, to two processes", gain.processes, job.goal)
-        for job, gain in found.items()
-        if job.goal
-    ]
+    goals = [Goal(f"{job.name} >= {job.goal:g}x", gain.shared, job.goal) for job, gain in found.items() if job.goal]
     return judged(goals, check=given.check)
 
 
