@@ -70,7 +70,7 @@ def rate(workers: list[Worker]) -> float:
 
 
 class Job:
-    """What two threads do: ``shared`` both with one SerDes, ``apart`` each with its own."""
+    """The work of two threads: ``shared`` of both with one SerDes, ``apart`` of each with its own."""
 
     def __init__(self, name: str, shared: list[Begin], apart: list[Begin] | None = None, goal: float | None = None):
         self.name, self.goal = name, goal
