@@ -199,6 +199,7 @@ def _producing(producer: Any, name: str, instruments: _Instruments) -> Callable[
         given.apply_defaults()
         sending = _Sending(given.arguments, instruments)
         try:
+            sending.put_context(given.arguments)
             produce(**given.arguments)
         except BaseException as error:
             sending.end(_kind_of(error))
@@ -219,10 +220,13 @@ class _Sending:
             self._span.set_attribute("messaging.kafka.message.key", given["key"])
         if given.get("value") is None:
             self._span.set_attribute("messaging.kafka.message.tombstone", True)
+        self._told, given["on_delivery"] = given.get("on_delivery"), self.delivered
+
+    def put_context(self, given: dict[str, Any]) -> None:
+        """Put the trace's context into the headers."""
         headers = given.get("headers") or []
         given["headers"] = [*(headers.items() if isinstance(headers, Mapping) else headers)]
         propagate.inject(given["headers"], trace.set_span_in_context(self._span), _HEADERS_TO_WRITE)
-        self._told, given["on_delivery"] = given.get("on_delivery"), self.delivered
 
     def delivered(self, error: Any, message: Any) -> None:
         if error is None:

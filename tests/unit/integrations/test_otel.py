@@ -296,6 +296,15 @@ def test_a_message_that_cannot_be_serialized_ends_its_span(
     assert (tombstone["messaging.kafka.message.tombstone"], tombstone["messaging.kafka.message.key"]) == (True, "k")
 
 
+def test_headers_that_no_message_can_have_end_the_span(
+    conf: dict[str, Any], broker: MockBroker, telemetry: Telemetry
+) -> None:
+    producer = telemetry.instrument(producer_of(conf, broker))
+    with pytest.raises(TypeError):
+        producer.produce("t", value={"id": 1}, headers=5)
+    assert telemetry.span("send t").attributes["error.type"] == "TypeError"
+
+
 def test_a_message_that_is_not_delivered_ends_its_span(conf: dict[str, Any], telemetry: Telemetry) -> None:
     class Nowhere:
         bootstrap_servers = "127.0.0.1:1"
@@ -366,15 +375,16 @@ def test_all_messages_of_a_share_consumers_poll_are_one_span(telemetry: Telemetr
         """As DeserializingShareConsumer, whose poll() returns a Messages; tests/integration has a real one."""
 
         def poll(self, timeout: float = -1) -> tuple[Message, ...]:
-            fault = KafkaError(KafkaError._VALUE_DESERIALIZATION, "unread")
-            return (Message("t", 0, 5, value=b"1"), Message("t", 0, 6, error=fault)) if timeout else ()
+            codes = KafkaError._VALUE_DESERIALIZATION, KafkaError._KEY_DESERIALIZATION
+            failed = [Message("t", 0, 6 + at, error=KafkaError(code, "unread")) for at, code in enumerate(codes)]
+            return (Message("t", 0, 5, value=b"1"), *failed) if timeout else ()
 
     consumer = telemetry.instrument(Sharing())
-    assert (consumer.poll(0), len(consumer.poll(1))) == ((), 2)
-    attributes = telemetry.span("poll t").attributes
-    assert (attributes["messaging.batch.message_count"], attributes["error.type"]) == (2, "_VALUE_DESERIALIZATION")
+    assert (consumer.poll(0), len(consumer.poll(1))) == ((), 3)
+    attributes = telemetry.span("poll t").attributes  # with the first error
+    assert (attributes["messaging.batch.message_count"], attributes["error.type"]) == (3, "_VALUE_DESERIALIZATION")
     ((_, count),) = telemetry.points("messaging.client.consumed.messages")
-    assert count == 2
+    assert count == 3
 
 
 # Instrumenting
