@@ -59,9 +59,10 @@ class JavaAvro:
     """
 
     def __init__(self) -> None:
+        command = _command()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
         self._process = subprocess.Popen(
-            _command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, env=_environment()
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, env=_environment()
         )
 
     def __enter__(self) -> Self:

@@ -69,10 +69,9 @@ class JavaPulsar:
     """A running client; one request at a time."""
 
     def __init__(self, service_url: str) -> None:
+        command = _command(service_url)
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
-        self._process = subprocess.Popen(
-            _command(service_url), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log
-        )
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log)
 
     def __enter__(self) -> Self:
         return self
