@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout, suppress
 from typing import Any
+from unittest import mock
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -29,7 +30,6 @@ from streamnative_serdes.spark import (
 )
 from streamnative_serdes.spark.datasource import register
 from streamnative_serdes.spark.session.java import java_home
-from streamnative_serdes.testing import LocalRegistry, MockBroker
 
 FORMAT = "streamnative-kafka"
 ROWS = 40
@@ -178,10 +178,10 @@ class Trial:
         return ""
 
     def try_example(self) -> list[str]:
-        """The lines that the example of the docs prints, with a broker and a registry of its own."""
-        said, run = io.StringIO(), runpy.run_path(os.environ["CONNECT_EXAMPLE"])["run"]
-        with MockBroker({"orders": 4}) as broker, LocalRegistry() as registry, redirect_stdout(said):
-            run(self.spark, broker.bootstrap_servers, registry.url)
+        """The lines that the example of the docs prints; it gets this session, and must not end it."""
+        said, main = io.StringIO(), runpy.run_path(os.environ["CONNECT_EXAMPLE"])["main"]
+        with redirect_stdout(said), mock.patch.object(type(self.spark), "stop"):
+            main([])
         return said.getvalue().splitlines()
 
     def try_literal_secret(self) -> int:
