@@ -72,8 +72,8 @@ class Arrivals:
         stop = threading.Event()
 
         def write() -> None:
-            while not stop.wait(0.01):
-                self.send(10)
+            while not stop.wait(0.1):  # few: all that arrive until the query has begun are read, in small batches
+                self.send(5)
 
         writer = threading.Thread(target=write, name="the writer")
         writer.start()
