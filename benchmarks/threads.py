@@ -5,11 +5,11 @@
     python3.14 benchmarks/threads.py --one                          only one thread against json, with a GIL or not
 
 Both threads use one serializer or deserializer, and each has thousands of different records of 10 fields of its own.
-``json`` shows what the interpreter and the machine allow. Two threads with a SerDes each, of different schemas, share
-nothing of ours but code: beside them, sharing has its price. They have a topic each.
+``json`` shows what the interpreter and the machine allow. Two threads with a SerDes, a schema and a topic each share
+nothing of ours but code; comparing with them shows what sharing costs.
 Threads live as long as the benchmark, as those of consumers do: a new one first makes its replica and gets its memory.
-Two threads begin at the same moment and end at the same moment, and their rates are added; each of them alone is what
-they are compared with. Ratios are medians over the rounds, in each of which all jobs are measured in another order.
+Two threads begin and end at the same moments, and their rates are added. The sum is compared with the mean rate of each
+of them alone. Ratios are medians over the rounds; each round measures all pairs of threads in another order.
 """
 
 from __future__ import annotations
@@ -63,17 +63,18 @@ class Worker(threading.Thread):
             began = self.begins.get()
             messages, until = 0, began + SECONDS
             while time.perf_counter() < began:
-                pass
+                pass  # not asleep: threads would wake at different moments
             while (now := time.perf_counter()) < until:
                 messages += work()
             self.rate.put(messages / (now - began))
 
 
-class Rates(NamedTuple):
-    """Messages per second: of one thread alone, the mean of both, and of both together."""
+class Gain(NamedTuple):
+    """Messages per second of one thread and of two, and the work of two where one does 1."""
 
     one: float
     both: float
+    times: float
 
 
 class Pair:
@@ -91,8 +92,9 @@ class Pair:
     def alone(self) -> float:
         return sum(self.rate([worker]) for worker in self._workers) / len(self._workers)
 
-    def measured(self) -> Rates:
-        return Rates(self.alone(), self.rate(self._workers))
+    def gain(self) -> Gain:
+        one, both = self.alone(), self.rate(self._workers)
+        return Gain(one, both, both / one)
 
 
 class Job:
@@ -193,22 +195,13 @@ def columns() -> Job:
     return Job("columns, decode", both([ColumnCodec(FLAT)] * 2), both(apart), COLUMNS)
 
 
-class Gain(NamedTuple):
-    """Medians: messages per second, and the work of two threads where one does 1."""
-
-    one: float
-    both: float
-    times: float
-
-
 def measured(made: list[Job], rounds: int) -> dict[Job, list[Gain]]:
-    """The gain of each pair of threads of a job."""
+    """The gain of each pair of threads of a job: medians over the rounds."""
     pairs = [pair for job in made for pair in job.pairs]
     found: dict[Pair, list[Gain]] = {pair: [] for pair in pairs}
     for _ in range(rounds):
         for pair in random.sample(pairs, len(pairs)):
-            one, both = pair.measured()
-            found[pair].append(Gain(one, both, both / one))
+            found[pair].append(pair.gain())
     return {job: [Gain(*map(median, zip(*found[pair], strict=True))) for pair in job.pairs] for job in made}
 
 
