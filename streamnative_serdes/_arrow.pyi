@@ -131,41 +131,6 @@ def bytes_list(schema: object, array: object) -> list[bytes | None]:
     Raises DecodeError for a damaged array, and TypeError for another type.
     """
 
-def produce_all(
-    produce: Callable[[str, bytes | None, str | bytes | None], object],
-    topic: str,
-    messages: Iterable[tuple[bytes | None, str | bytes | None]],
-    refused: tuple[type[BaseException], ...],
-    again: Callable[[bytes | None, str | bytes | None], object],
-    look: Callable[[], object],
-    every: int,
-) -> None:
-    """Call ``produce(topic, value, key)`` for each message, as a loop in Python would, with less time in between.
-
-    Args:
-        produce: the method of a client's producer.
-        topic: where to.
-        messages: pairs of value and key.
-        refused: errors of ``produce``.
-        again: is called with a message for which it raised one of them.
-        look: is called after each ``every`` messages.
-        every: at least 1.
-    """
-
-@final
-class Deliveries:
-    """The reports of a producer on its messages: call it with (error, message), as ``on_delivery``.
-
-    ``failed`` has the errors, and ``ends`` the last offset by (topic, partition).
-    """
-
-    failed: list[Any]
-    @property
-    def ends(self) -> dict[tuple[str, int], int]:
-        """The last offset by topic and partition, as far as reported. Clear it to begin again."""
-
-    def __call__(self, error: Any, message: Any) -> None: ...
-
 def new_array() -> object:
     """Return a capsule of an array that is yet to be exported into it."""
 

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamnative_serdes._arrow import Deliveries, Layout, Taken, bytes_list, ends_of, produce_all
+from streamnative_serdes._arrow import Layout, Taken, bytes_list, ends_of
 from streamnative_serdes._arrow import kafka_columns as _columns_of
 from streamnative_serdes._schema import parse
 from streamnative_serdes.errors import ConfigError, EncodeError
@@ -37,12 +37,10 @@ _TYPES: Final = {
 KAFKA_COLUMNS: Final = tuple(_TYPES)
 __all__ = [
     "KAFKA_COLUMNS",
-    "Deliveries",
     "bytes_of",
     "ends_of",
     "kafka_columns",
     "kafka_schema",
-    "produce_all",
     "without_errors",
 ]
 

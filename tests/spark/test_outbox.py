@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -36,15 +37,36 @@ def test_an_undelivered_message_is_an_error_that_says_why(kafka: dict[str, str])
     assert (again.failed, again.left) == (caught.value.failed, 0)
 
 
-def test_many_messages_are_sent_like_single_ones(kafka: dict[str, str]) -> None:
-    """The queue is smaller than the number of messages; one refused message does not affect others."""
-    numbers = [str(number) for number in range(2_500)]
-    with outbox({**kafka, "queue.buffering.max.messages": 100, "linger.ms": 0}, TOPIC) as out:
+class OneByOne:
+    """A producer of confluent-kafka before 2.12."""
+
+    def __init__(self, producer: Any) -> None:
+        self.produce, self.poll, self.flush = producer.produce, producer.poll, producer.flush
+
+
+@pytest.mark.parametrize("older", [False, True])
+@pytest.mark.parametrize("queue", [1, 100, 1_000, 1_001, 100_000])
+def test_many_messages_are_sent_like_single_ones(kafka: dict[str, str], queue: int, older: bool) -> None:
+    """The queue is smaller than the number of messages, or not: all arrive, in their order."""
+    numbers = [str(number) for number in range(2_500 if queue > 1 else 50)]
+    with outbox({**kafka, "queue.buffering.max.messages": queue, "linger.ms": 0}, TOPIC) as out:
+        producer = out.producer
+        if older:
+            out.producer = OneByOne(producer)  # type: ignore[assignment]
         out.send_all((None if number == "7" else number.encode(), number) for number in numbers)
         out.send_all([(b"keyless", None)])
-    found = {message.key(): message.value() for message in messages_of(kafka)}
+        out.send_all([])
+        out.flush()
+        out.producer = producer
+    messages = messages_of(kafka)
+    found = {message.key(): message.value() for message in messages}
     assert found.pop(None) == b"keyless"
     assert found == {number.encode(): None if number == "7" else number.encode() for number in numbers}
+    places = [(message.partition(), int(message.key())) for message in messages if message.key()]
+    assert places == sorted(places), "the order within a partition is that of the rows"
+
+
+def test_a_message_that_the_client_refuses_does_not_affect_others(kafka: dict[str, str]) -> None:
 
     def send() -> None:
         with outbox({**kafka, "message.max.bytes": 1_000}, TOPIC) as out:
@@ -105,6 +127,16 @@ def test_messages_queued_by_a_failed_task_are_not_sent_by_the_next(kafka: dict[s
     with outbox(slow, TOPIC) as out:
         out.send(b"sent")
     assert [message.value() for message in messages_of(kafka)] == [b"sent"]
+
+
+def test_the_last_offset_of_each_partition_that_a_task_has_written_is_known(kafka: dict[str, str]) -> None:
+    for task in range(2):
+        with outbox(kafka, TOPIC, places=True) as out:
+            assert out.places() == {}, "the offsets of an earlier task are not this one's"
+            for number in range(4):
+                out.send(b"x", partition=0 if number < 3 else task + 1)
+            out.flush()
+            assert out.places() == {(TOPIC, 0): 3 * task + 2, (TOPIC, task + 1): 0}
 
 
 def test_a_process_has_one_producer_for_all_its_tasks(kafka: dict[str, str]) -> None:

@@ -224,7 +224,7 @@ class TopicWriter:
             fields = [pa.field(name, arrow_type(kind)) for name, kind in columns]
         except LookupError:
             return  # Spark says so itself
-        self.write(pa.array([], pa.struct(fields)))
+        self.write(pa.nulls(0, pa.struct(fields)))  # pa.array would import pandas
 
     def try_value(self, kind: T.DataType) -> None:
         """Check the values of one column as :meth:`try_columns` does; a null in the column becomes a null message."""

@@ -293,7 +293,7 @@ class ColumnsTask:
         """Send the rows of one partition; raises as :func:`send_batches` does."""
         rows = filled(batches)
         if rows is not None:
-            send_batches(rows, self.columns, self.to, places=False)
+            send_batches(rows, self.columns, self.to)
         return iter(())
 
 

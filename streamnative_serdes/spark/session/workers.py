@@ -24,6 +24,7 @@ from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
+from zipimport import zipimporter
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkContext, TaskContext, cloudpickle
@@ -94,9 +95,41 @@ class _Shelf:
                 thing = self._things[key]
             else:
                 thing = self._things[key] = make()
+                keep_archives()  # of the packages that it has imported, too
                 while len(self._things) > _MOST:
                     del self._things[next(iter(self._things))]
             return thing
+
+
+def keep_archives() -> None:
+    """Let this process read the directory of an archive on ``sys.path`` again only if the file has changed.
+
+    Spark's workers call ``importlib.invalidate_caches`` before each task, and before each question of the driver. It
+    reads the directories of ``pyspark.zip`` and of jars once for each package in them: 0.2 to 0.4 s for nothing.
+    """
+    for finder in list(sys.path_importer_cache.values()):
+        if isinstance(finder, zipimporter) and "invalidate_caches" not in vars(finder):
+            finder.invalidate_caches = _if_changed(finder)  # type: ignore[method-assign]
+
+
+def _if_changed(finder: zipimporter) -> Callable[[], None]:
+    known = _state(finder.archive)
+
+    def invalidate() -> None:
+        nonlocal known
+        if known != (now := _state(finder.archive)):
+            known = now
+            zipimporter.invalidate_caches(finder)
+
+    return invalidate
+
+
+def _state(path: str) -> object:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 class OfProcess(Generic[_T]):
@@ -117,6 +150,7 @@ class OfProcess(Generic[_T]):
 
 
 _shelf: Final = OfProcess(_Shelf)
+keep_archives()
 
 
 _NEEDED: Final = ("streamnative_serdes", "confluent_kafka", "pandas", "pyarrow")

@@ -175,7 +175,7 @@ def test_rows_of_a_stream_before_pyspark_4_1_arrive_as_columns_do(
     task = writers.stream_writer({**options, "topic": "rows"}, schema, overwrite=False)._task  # type: ignore[attr-defined]
     sent = StreamRowWriter(task, schema).write(iter(rows * 3))
     assert isinstance(sent, Sent)
-    assert (sent.messages, sum(sent.ends.values()) + len(sent.ends)) == (3, 3)
+    assert sent.messages == 3
     found = arrived(broker, "rows")
     assert [(each.key(), each.value(), each.timestamp()[1]) for each in found] == [(b"k", b"v", 1700000000000)] * 3
 

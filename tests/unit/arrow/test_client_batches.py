@@ -25,12 +25,10 @@ from streamnative_serdes._arrow import Values  # noqa: E402
 from streamnative_serdes.arrow import in_parts  # noqa: E402
 from streamnative_serdes.arrow.kafka_columns import (  # noqa: E402
     KAFKA_COLUMNS,
-    Deliveries,
     bytes_of,
     ends_of,
     kafka_columns,
     kafka_schema,
-    produce_all,
     without_errors,
 )
 from streamnative_serdes.serialization import MessageField, SerializationContext  # noqa: E402
@@ -305,74 +303,6 @@ def test_a_part_of_another_type_is_an_error_that_names_row_and_column(parts: dic
     with pytest.raises(DecodeError, match="expected the parts of a client's message") as caught:
         kafka_columns([Message(b""), Message(b""), Message(**parts)])
     assert (caught.value.row, caught.value.path) == (2, path)
-
-
-def test_deliveries_note_errors_and_the_last_offset_of_each_partition_of_each_topic() -> None:
-    deliveries = Deliveries()
-    for partition, offset in ((0, 5), (1, 3), (0, 6)):
-        deliveries(None, Message(partition=partition, offset=offset))
-    deliveries(None, Message(topic="u", partition=0, offset=1))
-    deliveries("refused", Message(partition=0, offset=9))
-    deliveries("refused again", Message(topic="v"))
-    assert deliveries.ends == {("t", 0): 6, ("t", 1): 3, ("u", 0): 1}
-    assert deliveries.failed == ["refused", "refused again"]
-
-
-def test_deliveries_tell_the_last_offsets_at_any_time() -> None:
-    deliveries = Deliveries()
-    assert deliveries.ends == {}
-    deliveries(None, Message(partition=0, offset=5))
-    assert deliveries.ends == deliveries.ends == {("t", 0): 5}
-    deliveries(None, Message(partition=0, offset=6))
-    deliveries("refused", Message(partition=1, offset=9))
-    deliveries(None, Message(partition=0, offset=7))
-    assert deliveries.ends == {("t", 0): 7}
-    deliveries(None, Message(topic="u", partition=0, offset=1))
-    deliveries.ends.clear()
-    assert deliveries.ends == {}
-    deliveries(None, Message(topic="u", partition=0, offset=2))
-    deliveries(None, Message(topic="u", partition=300, offset=3))  # larger than the ints of which there is one each
-    deliveries(None, Message(topic="u", partition=299 + 1, offset=4))
-    assert deliveries.ends == {("u", 0): 2, ("u", 300): 4}
-
-
-@pytest.mark.parametrize("every", [1, 2, 3, 7, 8])
-def test_a_producer_is_called_for_each_message_and_looked_at_in_between(every: int) -> None:
-    steps: list[Any] = []
-
-    def produce(topic: str, value: bytes | None, key: str | bytes | None) -> None:
-        if value in (b"2", b"5"):
-            raise BufferError
-        steps.append((topic, value, key))
-
-    messages = [(None if number == 3 else b"%d" % number, None if number % 2 else "k") for number in range(7)]
-    produce_all(
-        produce, "t", iter(messages), (BufferError,), lambda *one: steps.append(("again", *one)),
-        lambda: steps.append("look"), every,
-    )  # fmt: skip
-    expected: list[Any] = []
-    for number, (value, key) in enumerate(messages, 1):
-        expected.append(("again" if value in (b"2", b"5") else "t", value, key))
-        if number % every == 0:
-            expected.append("look")
-    assert steps == expected
-
-
-def test_other_errors_of_a_producer_and_of_its_messages_end_the_loop() -> None:
-    sent: list[Any] = []
-
-    def messages() -> Iterator[tuple[bytes, None]]:
-        yield b"0", None
-        raise KeyError("next")
-
-    def refuse(*_: object) -> None:
-        raise TypeError("produce")
-
-    with pytest.raises(KeyError, match="next"):
-        produce_all(lambda *one: sent.append(one), "t", messages(), (BufferError,), refuse, refuse, 100)
-    assert sent == [("t", b"0", None)]
-    with pytest.raises(TypeError, match="produce"):
-        produce_all(refuse, "t", messages(), (BufferError,), refuse, refuse, 100)
 
 
 @pytest.mark.parametrize("kind", ["binary", "large_binary", "binary_view", "string", "large_string", "string_view"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from streamnative_serdes._kafka import (
@@ -15,16 +16,16 @@ from streamnative_serdes._kafka import (
     idempotence,
     require_options,
 )
-from streamnative_serdes.arrow.kafka_columns import ANY_PARTITION, NOW, Deliveries, produce_all
+from streamnative_serdes.arrow.kafka_columns import ANY_PARTITION, NOW
 from streamnative_serdes.errors import ConfigError, SerdesError
 from streamnative_serdes.spark.session.workers import kept, key_of
 
 if TYPE_CHECKING:
-    from confluent_kafka import KafkaError
+    from confluent_kafka import KafkaError, Message
 
 Headers: TypeAlias = Sequence[tuple[str, bytes]]
 
-Ends: TypeAlias = dict[tuple[str, int], int]  # topic and partition -> offset
+Message: TypeAlias = tuple[bytes | None, str | bytes | None]  # value and key
 
 _LOOK_EVERY: Final = 1_000  # messages between two checks for failed deliveries
 _QUEUE_SECONDS: Final = 0.1  # per wait for space in the queue
@@ -91,10 +92,18 @@ class Outbox:
 
         conf = {**_DEFAULTS, **kafka, "delivery.report.only.error": not places}
         self._errors = ClientErrors(kafka, topic)
+        failed: list[KafkaError] = []
+        ends: dict[tuple[str, int], int] = {}
+
+        def note(error: KafkaError | None, message: Message) -> None:
+            if error is not None:
+                failed.append(error)
+            else:
+                ends[message.topic(), message.partition()] = message.offset()  # type: ignore[index, assignment]
+
+        self._failed, self._ends = failed, ends
         # Not a method: that would form a reference cycle with the producer.
-        self._deliveries = Deliveries()
-        self._failed: list[KafkaError] = self._deliveries.failed
-        told = {**conf, "on_delivery": self._deliveries}
+        told = {**conf, "on_delivery": note}
         self.producer = client(Producer, told, topic, self._errors)
         self._patience = delivery_seconds(conf) + 5.0
         self._refused = KafkaException
@@ -107,7 +116,7 @@ class Outbox:
         self._topic, self._most_reasons = topic, most_reasons
         self._errors.topic = topic
         self._errors.clear()
-        self._deliveries.ends.clear()
+        self._ends.clear()
 
     def send(
         self,
@@ -147,16 +156,29 @@ class Outbox:
             self._until_look = _LOOK_EVERY
             self._look()
 
-    def send_all(self, messages: Iterable[tuple[bytes | None, str | bytes | None]]) -> None:
-        """Send pairs of value and key like :meth:`send`, with little overhead over the client itself.
+    def send_all(self, messages: Iterable[Message]) -> None:
+        """Send pairs of value and key like :meth:`send`, in batches where confluent-kafka has them (since 2.12).
 
         Raises:
             DeliveryError: one of them, or an earlier message, cannot be delivered.
         """
-        refused = (BufferError, self._refused)
-        # send() waits for space in the queue, or raises the error.
-        produce_all(self.producer.produce, self._topic, messages, refused, self.send, self._look, _LOOK_EVERY)
-        self._look()
+        pairs, batches = iter(messages), hasattr(self.producer, "produce_batch")
+        while some := list(islice(pairs, _LOOK_EVERY)):
+            refused = self._produce(some) if batches else some
+            for value, key in refused:
+                self.send(value, key)  # waits for space in the queue, or raises the error
+            self._look()
+
+    def _produce(self, messages: list[Message]) -> list[Message]:
+        """Return the messages that the client refuses: all that follow when its queue is full, so their order stays."""
+        batch: list[dict[str, Any]] = [{"value": value, "key": key} for value, key in messages]
+        try:
+            taken = self.producer.produce_batch(self._topic, batch)
+        except self._refused as error:
+            raise DeliveryError.of(self._topic, len(batch), 0, [str(error)]) from error
+        if taken == len(batch):
+            return []
+        return [message for message, given in zip(messages, batch, strict=True) if "_error" in given]
 
     def flush(self) -> None:
         """Wait until all messages are delivered.
@@ -175,7 +197,7 @@ class Outbox:
 
     def places(self) -> Mapping[tuple[str, int], int]:
         """The offset of the last message in each topic and partition that the task has written, as far as reported."""
-        return dict(self._deliveries.ends)
+        return dict(self._ends)
 
     def _serve(self, serve: Callable[[], int]) -> int:
         """Let the client report. A fenced client raises an error and still calls its callbacks: a SystemError.

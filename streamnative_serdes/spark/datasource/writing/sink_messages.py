@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import chain, repeat
-from typing import Any, TypeAlias
+from typing import Any
 
 import pyarrow as pa
 
@@ -22,11 +22,9 @@ from streamnative_serdes.arrow.kafka_columns import (
 )
 from streamnative_serdes.errors import EncodeError
 
-from .outbox import Outbox, outbox
+from .outbox import Message, Outbox, outbox
 from .sink_columns import SinkColumns
 from .writes import ROW_HEADER, Sent, Write, partition_of_task
-
-_Message: TypeAlias = tuple[bytes | None, str | bytes | None]  # value and key
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ class Sending:
         """This process's producer, for one task."""
         return outbox(self.kafka, self.topic, self.most_reasons)
 
-    def send(self, out: Outbox, messages: Iterable[_Message], sent: int = 0) -> None:
+    def send(self, out: Outbox, messages: Iterable[Message], sent: int = 0) -> None:
         """Send messages of a task that has sent ``sent`` messages before."""
         if self.write is None:
             out.send_all(messages)
@@ -66,26 +64,25 @@ def filled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch] | None
     return None if first is None else chain((first,), some)
 
 
-def send_batches(batches: Iterator[pa.RecordBatch], columns: SinkColumns, to: Sending, *, places: bool) -> Sent:
+def send_batches(batches: Iterator[pa.RecordBatch], columns: SinkColumns, to: Sending) -> Sent:
     """Send the rows of one partition: at least once, since Spark may run a task again.
 
     Args:
         batches: the rows, at least one.
         columns: the columns of the messages' parts.
         to: the destination.
-        places: whether to return the last offsets, which takes a call for each message.
 
     Raises:
         EncodeError: a row does not fit the schema.
         DeliveryError: a message could not be delivered.
     """
-    with outbox(to.kafka, to.topic, to.most_reasons, places=places) as out:
+    with to.outbox() as out:
         messages = MessageBatches(columns, to, out)
         for batch in batches:
             messages.send(batch)
             del batch  # free it before the next one is read
         out.flush()
-        return Sent(partition_of_task(), messages.sent, out.places())
+        return Sent(partition_of_task(), messages.sent)
 
 
 class MessageBatches:

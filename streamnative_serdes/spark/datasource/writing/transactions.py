@@ -143,7 +143,7 @@ class Transaction:
         self._topic, self._identity = topic, identity
         self._limit = float(kafka.get(_TIMEOUT, TRANSACTION_MS)) / 1000
         mine = {_TIMEOUT: TRANSACTION_MS, **kafka, "transactional.id": identity.name}
-        self.out = TransactionalOutbox(mine, topic, places=True)
+        self.out = TransactionalOutbox(mine, topic)
         self._began = time.monotonic()
         self._open = False
 

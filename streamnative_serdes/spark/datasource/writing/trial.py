@@ -48,7 +48,7 @@ def try_write(kafka: Mapping[str, Any], topic: str | None, *, transactional: boo
 
 
 def _try(kafka: Mapping[str, Any], topic: str | None, transactional: bool) -> None:
-    out = Outbox(kafka, topic or "", places=True)
+    out = Outbox(kafka, topic or "")
     if topic is not None:
         _require_topic(out.producer, topic)
     if transactional:

@@ -261,7 +261,7 @@ class Task:
         write = self._write() if self.dedup else None
         kafka, topic = {**client_config(self.options), **self.more}, self.topic or ""
         to = Sending(topic, kafka, write, _MOST_REASONS)
-        return send_batches(batches, self.columns, to, places=True)
+        return send_batches(batches, self.columns, to)
 
     def _in_transaction(self, batches: Iterator[pa.RecordBatch]) -> Sent:
         write, identity = self._write(), self._identity()
@@ -277,9 +277,9 @@ class Task:
                     messages.send(batch)
             if committed is not None:
                 _require_same(committed, rows, identity, topic)
-                return Sent(identity.partition, rows.rows, {}, again=True)
+                return Sent(identity.partition, rows.rows, again=True)
             mine.commit(consumer, rows)
-            return Sent(identity.partition, rows.rows, mine.out.places())
+            return Sent(identity.partition, rows.rows)
 
     def _write(self) -> Write:
         return Write(self.write) if self.write is not None else Write.of_task()

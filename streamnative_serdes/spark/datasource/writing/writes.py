@@ -8,9 +8,8 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 from uuid import UUID, uuid4
 
@@ -146,32 +145,24 @@ class Sent(WriterCommitMessage):
     Args:
         partition: of the task.
         messages: the number of messages.
-        ends: the offset of the last message by topic and partition; empty if another attempt had written the messages.
         again: another attempt had committed the messages before; only with transactions.
     """
 
     partition: int
     messages: int = 0
-    ends: Mapping[tuple[str, int], int] = field(default_factory=dict)
     again: bool = False
 
 
 def report(sent: Sequence[WriterCommitMessage | None], batch: int | None) -> None:
-    """Log the number of messages of a write, and their last offsets."""
+    """Log the number of messages of a write."""
     tasks = [each for each in sent if isinstance(each, Sent)]
-    ends: dict[tuple[str, int], int] = defaultdict(int)
-    for task in tasks:
-        for place, offset in task.ends.items():
-            ends[place] = max(ends[place], offset)
-    places = ", ".join(f"{topic}[{partition}] up to {offset}" for (topic, partition), offset in sorted(ends.items()))
     again = sum(task.again for task in tasks)
     logger.info(
-        "%s: %d messages of %d tasks%s%s",
+        "%s: %d messages of %d tasks%s",
         _name(batch),
         sum(task.messages for task in tasks),
         len(tasks),
         f" ({again} had committed before)" if again else "",
-        f": {places}" if places else "",
     )
 
 

@@ -1,0 +1,107 @@
+"""Archives on the path of Spark's workers: their directories are read again only if the files change."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import zipfile
+import zipimport
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
+
+from streamnative_serdes.spark.session.workers import keep_archives
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture
+def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An archive with two packages, which are imported."""
+    path = tmp_path / "users.zip"
+    fill(path, "users_one/__init__.py", "users_two/__init__.py")
+    monkeypatch.syspath_prepend(str(path))
+    importlib.import_module("users_one"), importlib.import_module("users_two")
+    for package in ("users_one", "users_two"):
+        with pytest.raises(ImportError):  # so that its own path is searched
+            importlib.import_module(f"{package}.absent")
+    yield path
+    for name in [name for name in sys.modules if name.startswith("users_")]:
+        del sys.modules[name]
+
+
+def fill(path: Path, *names: str) -> None:
+    with zipfile.ZipFile(path, "w") as file:
+        for name in names:
+            file.writestr(name, f"NAME = {name!r}\n")
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The archives whose directories are read, in this order."""
+    found: list[str] = []
+    read: Any = zipimport._read_directory  # type: ignore[attr-defined]
+    monkeypatch.setattr(zipimport, "_read_directory", lambda path: [found.append(path), read(path)][1])
+    return found
+
+
+def test_an_archive_is_read_again_only_after_it_has_changed(archive: Path, reads: list[str]) -> None:
+    importlib.invalidate_caches()
+    assert reads.count(str(archive)) == 3, "Python reads it for its path and each package's"
+    reads.clear()
+    for _ in range(2):
+        keep_archives()
+        importlib.invalidate_caches()
+    assert reads == []
+    for number in range(2):
+        before = archive.stat()
+        fill(archive, "users_one/__init__.py", f"users_new{number}.py")
+        os.utime(archive, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
+        importlib.invalidate_caches()
+        assert reads.count(str(archive)) == 3
+        reads.clear()
+        assert importlib.import_module(f"users_new{number}").NAME == f"users_new{number}.py"
+        importlib.invalidate_caches()
+        assert reads == []
+
+
+def test_an_archive_that_is_gone_and_comes_back_is_read_again(archive: Path, reads: list[str]) -> None:
+    keep_archives()
+    archive.unlink()
+    importlib.invalidate_caches()
+    with pytest.raises(ImportError):
+        importlib.import_module("users_late")
+    fill(archive, "users_late.py")
+    importlib.invalidate_caches()
+    assert importlib.import_module("users_late").NAME == "users_late.py"
+    assert str(archive) in reads
+
+
+def test_a_worker_reads_no_archive_again(spark: SparkSession) -> None:
+    """In a task, the archives of Spark, and its jars, are on the path."""
+
+    def look(_: Any) -> list[tuple[int, int]]:
+        import importlib
+        import sys
+        import zipimport
+
+        from streamnative_serdes.spark.session import workers  # noqa: F401 - as a task of ours does
+
+        read, found = zipimport._read_directory, list[str]()  # type: ignore[attr-defined]
+        zipimport._read_directory = lambda path: [found.append(path), read(path)][1]  # type: ignore[attr-defined]
+        try:
+            importlib.invalidate_caches()
+        finally:
+            zipimport._read_directory = read  # type: ignore[attr-defined]
+        archives = [each for each in sys.path_importer_cache.values() if isinstance(each, zipimport.zipimporter)]
+        return [(len(archives), len(found))]
+
+    ((archives, read),) = spark.sparkContext.parallelize([0], 1).mapPartitions(look).collect()
+    assert archives > 5
+    assert read == 0
