@@ -63,7 +63,7 @@ from streamnative_serdes._header cimport (
 )
 from streamnative_serdes.arrow.c_data cimport *
 from streamnative_serdes.codec.wire cimport *
-from streamnative_serdes.threads cimport FREE_THREADED, sns_add, sns_leave, sns_take
+from streamnative_serdes.threads cimport sns_add, sns_leave, sns_take
 
 from copy import copy
 from json import dumps

@@ -14,6 +14,7 @@ from streamnative_serdes._kafka import (
     delivery_seconds,
     hint_for,
     idempotence,
+    produce_batch,
     require_options,
 )
 from streamnative_serdes.arrow.kafka_columns import ANY_PARTITION, NOW
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 Headers: TypeAlias = Sequence[tuple[str, bytes]]
 
-Message: TypeAlias = tuple[bytes | None, str | bytes | None]  # value and key
+ValueAndKey: TypeAlias = tuple[bytes | None, str | bytes | None]  # value and key
 
 _LOOK_EVERY: Final = 1_000  # messages between two checks for failed deliveries
 _QUEUE_SECONDS: Final = 0.1  # per wait for space in the queue
@@ -156,29 +157,23 @@ class Outbox:
             self._until_look = _LOOK_EVERY
             self._look()
 
-    def send_all(self, messages: Iterable[Message]) -> None:
+    def send_all(self, messages: Iterable[ValueAndKey]) -> None:
         """Send pairs of value and key like :meth:`send`, in batches where confluent-kafka has them (since 2.12).
 
         Raises:
             DeliveryError: one of them, or an earlier message, cannot be delivered.
         """
-        pairs, batches = iter(messages), hasattr(self.producer, "produce_batch")
+        pairs = iter(messages)
         while some := list(islice(pairs, _LOOK_EVERY)):
-            refused = self._produce(some) if batches else some
-            for value, key in refused:
-                self.send(value, key)  # waits for space in the queue, or raises the error
+            try:
+                refused = produce_batch(
+                    self.producer, self._topic, [{"value": value, "key": key} for value, key in some]
+                )
+            except self._refused as error:
+                raise DeliveryError.of(self._topic, len(some), 0, [str(error)]) from error
+            for place in refused:
+                self.send(*some[place])  # waits for space in the queue, or raises the error
             self._look()
-
-    def _produce(self, messages: list[Message]) -> list[Message]:
-        """Return the messages that the client refuses: all that follow when its queue is full, so their order stays."""
-        batch: list[dict[str, Any]] = [{"value": value, "key": key} for value, key in messages]
-        try:
-            taken = self.producer.produce_batch(self._topic, batch)
-        except self._refused as error:
-            raise DeliveryError.of(self._topic, len(batch), 0, [str(error)]) from error
-        if taken == len(batch):
-            return []
-        return [message for message, given in zip(messages, batch, strict=True) if "_error" in given]
 
     def flush(self) -> None:
         """Wait until all messages are delivered.

@@ -22,7 +22,7 @@ from streamnative_serdes.arrow.kafka_columns import (
 )
 from streamnative_serdes.errors import EncodeError
 
-from .outbox import Message, Outbox, outbox
+from .outbox import Outbox, ValueAndKey, outbox
 from .sink_columns import SinkColumns
 from .writes import ROW_HEADER, Sent, Write, partition_of_task
 
@@ -47,7 +47,7 @@ class Sending:
         """This process's producer, for one task."""
         return outbox(self.kafka, self.topic, self.most_reasons)
 
-    def send(self, out: Outbox, messages: Iterable[Message], sent: int = 0) -> None:
+    def send(self, out: Outbox, messages: Iterable[ValueAndKey], sent: int = 0) -> None:
         """Send messages of a task that has sent ``sent`` messages before."""
         if self.write is None:
             out.send_all(messages)
