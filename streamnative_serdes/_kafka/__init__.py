@@ -38,7 +38,7 @@ from .consuming import (
     has_messages,
     place_of,
 )
-from .producing import RefusedMessageError, Sender, delivery_seconds, produce_batch
+from .producing import RefusedMessageError, Sender, delivery_seconds
 from .topics import EARLIEST, LATEST, Cluster, Range, Topic, bounds_of, metadata, offsets, refused
 from .transactions import idempotence, is_fenced, is_unsupported, no_producer_ids, require_producer_ids, until_done
 
@@ -80,7 +80,6 @@ __all__ = [
     "offsets",
     "patient",
     "place_of",
-    "produce_batch",
     "refused",
     "require_options",
     "require_producer_ids",

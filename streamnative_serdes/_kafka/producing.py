@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import KafkaException, Producer
@@ -47,23 +46,6 @@ class RefusedMessageError(BrokerRefusedError):
         self.fault, self.refused, self.count = fault, refused, count
 
 
-def produce_batch(producer: Producer, topic: str, batch: list[dict[str, Any]], **more: Any) -> Sequence[int]:
-    """Hand messages to a client, at once if it can (confluent-kafka 2.12).
-
-    Returns:
-        the places of those that it has not taken. If its queue is full, these are all that follow, so the order stays
-        if they are sent one by one.
-
-    Raises:
-        KafkaException: it takes none of them.
-    """
-    if not hasattr(producer, "produce_batch"):
-        return range(len(batch))
-    if producer.produce_batch(topic, batch, **more) == len(batch):
-        return ()
-    return [place for place, message in enumerate(batch) if "_error" in message]
-
-
 class Sender:
     """Sends messages: waits while the client's queue is full, and until all of them are delivered.
 
@@ -77,8 +59,6 @@ class Sender:
         errors: the producer's connection errors.
         delivered: the last message that was delivered, by topic and partition.
         counts: the number of messages delivered since the beginning, by topic and partition.
-        sent: the number of messages that the client has taken in :meth:`send_all`.
-        failed: the number of messages that were not delivered.
 
     Raises:
         ConfigError: the client refuses its configuration.
@@ -104,11 +84,6 @@ class Sender:
             counts[place] += 1
 
         self.note, self._refused = note, refused
-        self.sent = self._raised = 0
-
-    @property
-    def failed(self) -> int:
-        return self._raised + len(self._refused)
 
     def send(self, topic: str, **message: Any) -> None:
         """Send a message, with the arguments of the client's ``produce``.
@@ -128,13 +103,8 @@ class Sender:
                 self.serve()
                 return
 
-    def send_all(self, topic: str, messages: Iterable[tuple[Any, Any, int, int, Any]], *, batches: bool = False) -> int:
+    def send_all(self, topic: str, messages: Iterable[tuple[Any, Any, int, int, Any]]) -> int:
         """Send messages, each as (value, key, partition, timestamp, headers), with less time in between than by send().
-
-        Args:
-            topic: the topic.
-            messages: the messages.
-            batches: no message has a timestamp or headers, so the client may take many at once.
 
         Returns:
             the number of messages.
@@ -143,34 +113,25 @@ class Sender:
             KafkaException: the client refuses a message; a note has its number, from 0.
             RefusedMessageError: as :meth:`send` does; so does BrokerUnavailableError.
         """
-        number, rest = 0, iter(messages)
-        while some := list(islice(rest, _LOOK_EVERY)):
-            self.require_delivered()
-            places: Sequence[int] = range(len(some))
-            if batches:
-                given = [{"value": value, "key": key, "partition": to} for value, key, to, _, _ in some]
-                places = produce_batch(self.client, topic, given, on_delivery=self.note)
-                self.sent += len(some) - len(places)
-            for place in places:
+        produce, note, number = self.client.produce, self.note, -1
+        self.require_delivered()
+        for number, (value, key, partition, moment, headers) in enumerate(messages):
+            more = {} if headers is None else {"headers": headers}
+            while True:
                 try:
-                    self._produce(topic, *some[place])
+                    produce(topic, value, key, partition, on_delivery=note, timestamp=moment, **more)
+                except BufferError:
+                    self.make_room()
                 except KafkaException as error:
-                    error.add_note(f"of message {number + place} of this call")
+                    error.add_note(f"of message {number} of this call")
                     raise
-            number += len(some)
-            self.serve()
-        return number
-
-    def _produce(self, topic: str, value: Any, key: Any, partition: int, moment: int, headers: Any) -> None:
-        more = {} if headers is None else {"headers": headers}
-        while True:
-            try:
-                self.client.produce(topic, value, key, partition, on_delivery=self.note, timestamp=moment, **more)
-            except BufferError:
-                self.make_room()
-            else:
-                self.sent += 1
-                return
+                else:
+                    break
+            if not (number + 1) % _LOOK_EVERY:
+                self.serve()
+                self.require_delivered()
+        self.serve()
+        return number + 1
 
     def serve(self, seconds: float = 0.0) -> None:
         """Let the client report. Raises KafkaException if it cannot go on."""
@@ -204,7 +165,6 @@ class Sender:
         """Raises RefusedMessageError for the first message that was not delivered, once."""
         if self._refused:
             (fault, message), count = self._refused[0], len(self._refused)
-            self._raised += count
             self._refused.clear()
             raise RefusedMessageError(fault, message, self._topic, count)
 

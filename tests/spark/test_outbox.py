@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -17,7 +16,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pys
 from orders import TOPIC, messages_of
 
 from streamnative_serdes.spark import DeliveryError
-from streamnative_serdes.spark.datasource.writing.outbox import outbox
+from streamnative_serdes.spark.datasource.writing.outbox import _LOOK_EVERY, outbox
 
 
 def test_an_undelivered_message_is_an_error_that_says_why(kafka: dict[str, str]) -> None:
@@ -37,27 +36,17 @@ def test_an_undelivered_message_is_an_error_that_says_why(kafka: dict[str, str])
     assert (again.failed, again.left) == (caught.value.failed, 0)
 
 
-class OneByOne:
-    """A producer of confluent-kafka before 2.12."""
-
-    def __init__(self, producer: Any) -> None:
-        self.produce, self.poll, self.flush = producer.produce, producer.poll, producer.flush
-
-
 @pytest.mark.parametrize("older", [False, True])
-@pytest.mark.parametrize("queue", [1, 100, 1_000, 1_001, 100_000])
+@pytest.mark.parametrize("queue", [1, 100, _LOOK_EVERY, _LOOK_EVERY + 1, 100_000])
 def test_many_messages_are_sent_like_single_ones(kafka: dict[str, str], queue: int, older: bool) -> None:
-    """The queue is smaller than the number of messages, or not: all arrive, in their order."""
+    """The queue is smaller than the number of messages, or not, and than a batch: all arrive, in their order."""
     numbers = [str(number) for number in range(2_500 if queue > 1 else 50)]
     with outbox({**kafka, "queue.buffering.max.messages": queue, "linger.ms": 0}, TOPIC) as out:
-        producer = out.producer
-        if older:
-            out.producer = OneByOne(producer)  # type: ignore[assignment]
+        assert out._batches, "this client takes batches"
+        out._batches = not older
         out.send_all((None if number == "7" else number.encode(), number) for number in numbers)
         out.send_all([(b"keyless", None)])
         out.send_all([])
-        out.flush()
-        out.producer = producer
     messages = messages_of(kafka)
     found = {message.key(): message.value() for message in messages}
     assert found.pop(None) == b"keyless"
@@ -74,6 +63,34 @@ def test_a_message_that_the_client_refuses_does_not_affect_others(kafka: dict[st
 
     with pytest.raises(DeliveryError, match=r"topic flights: 1 messages not delivered; .*[Mm]essage size too large"):
         send()
+
+
+def test_a_key_that_utf_8_cannot_write_is_an_error_before_its_batch_is_sent(kafka: dict[str, str]) -> None:
+    def send() -> None:
+        with outbox(kafka, TOPIC) as out:
+            out.send_all([(b"first", "k"), (b"second", "\ud800"), (b"third", "k")])
+
+    with pytest.raises(UnicodeEncodeError):
+        send()
+    assert messages_of(kafka) == []
+
+
+def test_a_producer_that_is_instrumented_is_called_for_each_message(
+    kafka: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import confluent_kafka
+
+    seen: list[object] = []
+
+    class Instrumented(confluent_kafka.Producer):
+        def produce(self, topic: str, value: object = None, *more: object, **named: object) -> None:
+            seen.append(value)
+            super().produce(topic, value, *more, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(confluent_kafka, "Producer", Instrumented)
+    with outbox({**kafka, "client.id": "instrumented"}, TOPIC) as out:
+        out.send_all([(b"1", None), (b"2", None)])
+    assert seen == [b"1", b"2"]
 
 
 def test_a_failure_is_detected_while_more_messages_are_sent(kafka: dict[str, str]) -> None:
@@ -154,7 +171,7 @@ def test_a_child_process_makes_its_own_producer(kafka: dict[str, str]) -> None:
     program = f"""if True:
         import os, warnings
         warnings.simplefilter("ignore", DeprecationWarning)  # it forks although it has threads
-        from streamnative_serdes.spark.datasource.writing.outbox import outbox
+        from streamnative_serdes.spark.datasource.writing.outbox import _LOOK_EVERY, outbox
         with outbox({kafka!r}, {TOPIC!r}) as mine:
             mine.send(b"parent")
         child = os.fork()

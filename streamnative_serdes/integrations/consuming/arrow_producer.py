@@ -80,8 +80,6 @@ class ArrowProducer:
         self._serializer, new, own = serdes_of(own, KafkaAvroSerializer, KafkaAvroSerializerBuilder, schema)
         self._owned = self._serializer if new else None
         try:
-            # To report each message that is delivered takes as long as to send it.
-            own["delivery.report.only.error"] = True
             self._sender = Sender(own, topic, delivery_seconds(own) + _MORE_SECONDS)
         except BaseException:
             self._close_owned()
@@ -91,7 +89,7 @@ class ArrowProducer:
     @property
     def delivered(self) -> int:
         """How many messages the broker has confirmed so far."""
-        return self._sender.sent - len(self.client) - self._sender.failed
+        return self._sender.counts.total()
 
     def write(self, data: Any) -> int:
         """Hand the rows of ``data`` to the client, which sends them meanwhile; waits while its queue is full.
@@ -112,7 +110,7 @@ class ArrowProducer:
         """
         rows = table_of(data) if self._parts else data
         messages = [each for part, encoded in in_parts(rows, self._encoded) for each in self._messages(part, encoded)]
-        return self._sender.send_all(self.topic, messages, batches=not self._parts.keys() & {"headers", "timestamp"})
+        return self._sender.send_all(self.topic, messages)
 
     def flush(self) -> None:
         """Wait until all messages are delivered.

@@ -23,7 +23,7 @@ from streamnative_serdes._schema import load
 from streamnative_serdes.errors import ConfigError, EncodeError
 from streamnative_serdes.serialization import SerializationContext
 from streamnative_serdes.serializer import KafkaAvroSerializer
-from streamnative_serdes.spark.datasource.writing.outbox import refuse_options, require_broker
+from streamnative_serdes.spark.datasource.writing.outbox import ValueAndKey, refuse_options, require_broker
 from streamnative_serdes.spark.datasource.writing.sink_columns import SinkColumns
 from streamnative_serdes.spark.datasource.writing.sink_messages import Sending, add_position, filled, send_batches
 from streamnative_serdes.spark.datasource.writing.writes import Write
@@ -32,7 +32,6 @@ from streamnative_serdes.spark.session.workers import Carried, warn_of_workers, 
 from streamnative_serdes.spark.types.names import backticked, by_index, column_index, refuse_intervals, require
 
 Getter: TypeAlias = Callable[[Any], Any]
-_Message: TypeAlias = tuple[bytes | None, str | bytes | None]  # value and key
 Part: TypeAlias = str | Column | Callable[[Any], Any] | None  # of a row: a column's name, an expression, a function
 
 KEY_HINT: Final = "cast the column to string"
@@ -264,7 +263,7 @@ class RowTask:
             with self.to.outbox() as out:
                 self.to.send(out, self._messages(chain((first,), remaining)))
 
-    def _messages(self, rows: Iterable[Any]) -> Iterator[_Message]:
+    def _messages(self, rows: Iterable[Any]) -> Iterator[ValueAndKey]:
         serialize, topic = self.serializer.get().serialize, self.to.topic
         key_of, value_of = _getter(self.key), _getter(self.value)
         number = -1

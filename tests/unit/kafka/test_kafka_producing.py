@@ -129,45 +129,6 @@ def test_earlier_refusals_are_raised_before_many_messages_and_between_them(monke
     assert caught.value.count <= 1_000
 
 
-class Batching(Client):
-    """A producer of confluent-kafka since 2.12."""
-
-    def produce_batch(self, topic: str, batch: list[dict[str, Any]], on_delivery: Any) -> int:
-        taken = 0
-        for message in batch:
-            try:
-                self.produce(topic, message["value"], on_delivery=on_delivery)
-                taken += 1
-            except (BufferError, KafkaException) as error:
-                message["_error"] = error
-        return taken
-
-
-@pytest.mark.parametrize("count", [0, 1, 2, 3, 1_000, 1_001, 2_500])
-def test_batches_are_taken_in_their_order_though_the_queue_is_full(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    client = Batching(*[None] * count)
-    sender = sender_of(client, monkeypatch)
-    order: list[bytes] = []
-    monkeypatch.setattr(sender, "note", lambda _, message: order.append(message.value()))
-    values = [b"%d" % number for number in range(count)]
-    assert sender.send_all("t", messages(*values), batches=True) == count == sender.sent
-    sender.flush()
-    assert (order, sender.failed) == (values, 0)
-
-
-def test_of_a_batch_the_messages_that_fail_are_counted_and_one_that_is_not_taken_has_its_number(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    sender = sender_of(Batching(REFUSED, None), monkeypatch)
-    with pytest.raises(KafkaException) as caught:
-        sender.send_all("t", messages(b"1", b"too large", b"3"), batches=True)
-    assert caught.value.__notes__ == ["of message 1 of this call"]
-    assert (sender.sent, sender.failed) == (2, 0)
-    with pytest.raises(RefusedMessageError):
-        sender.flush()
-    assert (sender.sent, sender.failed, len(sender.client)) == (2, 1, 0)
-
-
 def test_a_message_that_the_client_does_not_take_has_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
     client = Client()
     sender = sender_of(client, monkeypatch)

@@ -14,7 +14,6 @@ from streamnative_serdes._kafka import (
     delivery_seconds,
     hint_for,
     idempotence,
-    produce_batch,
     require_options,
 )
 from streamnative_serdes.arrow.kafka_columns import ANY_PARTITION, NOW
@@ -89,7 +88,7 @@ class Outbox:
     """
 
     def __init__(self, kafka: Mapping[str, Any], topic: str, *, places: bool = False) -> None:
-        from confluent_kafka import KafkaException, Producer
+        from confluent_kafka import KafkaException, Producer, cimpl
 
         conf = {**_DEFAULTS, **kafka, "delivery.report.only.error": not places}
         self._errors = ClientErrors(kafka, topic)
@@ -106,6 +105,8 @@ class Outbox:
         # Not a method: that would form a reference cycle with the producer.
         told = {**conf, "on_delivery": note}
         self.producer = client(Producer, told, topic, self._errors)
+        # Instrumentation replaces the class by one whose ``produce`` does more.
+        self._batches = type(self.producer) is cimpl.Producer and hasattr(self.producer, "produce_batch")
         self._patience = delivery_seconds(conf) + 5.0
         self._refused = KafkaException
         self._most_reasons = 0
@@ -158,22 +159,32 @@ class Outbox:
             self._look()
 
     def send_all(self, messages: Iterable[ValueAndKey]) -> None:
-        """Send pairs of value and key like :meth:`send`, in batches where confluent-kafka has them (since 2.12).
+        """Send pairs of value and key like :meth:`send`, in batches if confluent-kafka has them (since 2.12).
 
         Raises:
             DeliveryError: one of them, or an earlier message, cannot be delivered.
         """
         pairs = iter(messages)
         while some := list(islice(pairs, _LOOK_EVERY)):
-            try:
-                refused = produce_batch(
-                    self.producer, self._topic, [{"value": value, "key": key} for value, key in some]
-                )
-            except self._refused as error:
-                raise DeliveryError.of(self._topic, len(some), 0, [str(error)]) from error
-            for place in refused:
-                self.send(*some[place])  # waits for space in the queue, or raises the error
+            for value, key in self._send_batch(some) if self._batches else some:
+                self.send(value, key)  # waits for space in the queue, or raises the error
             self._look()
+
+    def _send_batch(self, messages: list[ValueAndKey]) -> list[ValueAndKey]:
+        """Return the messages that the client does not take.
+
+        If its queue is full, these are all that follow, so the order stays if they are sent one by one.
+        """
+        batch: list[dict[str, Any]] = [
+            {"value": value, "key": key.encode() if isinstance(key, str) else key} for value, key in messages
+        ]
+        try:
+            taken = self.producer.produce_batch(self._topic, batch)
+        except self._refused as error:
+            raise DeliveryError.of(self._topic, len(batch), 0, [str(error)]) from error
+        if taken == len(batch):
+            return []
+        return [message for message, given in zip(messages, batch, strict=True) if "_error" in given]
 
     def flush(self) -> None:
         """Wait until all messages are delivered.
