@@ -184,6 +184,21 @@ def test_records_in_records_may_be_null_on_each_level(depth: int) -> None:
         assert batch["r"].null_count == sum(row["r"] is None for number, row in enumerate(rows) if number != 100) + 1
 
 
+def test_a_list_in_a_record_that_may_be_null_has_records_that_may_be_null() -> None:
+    item = record("Item", ("x", "int"), ("t", "string"), ("flag", "boolean"))
+    kind = record("Top", ("r", ["null", record("R", ("n", "int"), ("l", array(["null", item])))]))
+    columns, codec, rng = ColumnCodec(kind), Codec(kind), Random(0)
+
+    def items() -> list[Any]:
+        one = {"x": rng.randrange(100), "t": "t" * rng.randrange(5), "flag": rng.random() < 0.5}
+        return [rng.choice([None, one]) for _ in range(rng.randrange(4))]
+
+    rows = [{"r": rng.choice([None, {"n": number, "l": items()}])} for number in range(210)]
+    batch = agree(columns, [codec.encode(row) for row in rows])
+    batch.validate(full=True)
+    assert batch.select(["r"]).to_pylist() == rows
+
+
 @pytest.mark.parametrize("sizes", [(1,), (64, 1), (65, 64, 3), (7, 8, 9)], ids=str)
 def test_null_records_and_null_rows_of_several_chunks(sizes: tuple[int, ...]) -> None:
     kind = record("R", ("r", ["null", record("I", ("s", "string"), ("b", "boolean"))]), ("n", "int"))
