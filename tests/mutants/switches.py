@@ -27,7 +27,7 @@ __attribute__((constructor)) static void sns_choose_fault(void) {{
 """
 
 # Text that is not a whole expression: it would not compile in parentheses.
-_CUT = re.compile(r"(?:if|elif|while|or|and)\b|.*\b(?:or|and|not)$", re.DOTALL)
+_CUT = re.compile(r"(?:if|elif|while|or|and)\b|[\w.\[\]]+ = |.*\b(?:or|and|not|if|else)$", re.DOTALL)
 
 DECLARED = "cdef extern from *:\n    int sns_fault\n\n"
 
@@ -94,6 +94,8 @@ def _in_cython(text: str, span: Span, old: str) -> str:
             # For `x if y else z`, Cython chooses one type for both, which a truth value does not need.
             return f"((sns_fault == {span.number} and ({span.fault.new})) or (sns_fault != {span.number} and ({old})))"
         return f"(({span.fault.new}) if sns_fault == {span.number} else ({old}))"
+    if span.fault.old.rstrip().endswith(":"):
+        raise ListError(f"{span.fault.id}: {span.fault.old!r} is the head of a block without its body")
     indent = " " * (span.start - text.rfind("\n", 0, span.start) - 1)
     more = indent + "    "
     new = textwrap.indent(textwrap.dedent(span.fault.new), more)

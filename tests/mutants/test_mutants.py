@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -115,10 +116,15 @@ def test_faults_that_overlap_are_refused_with_their_names() -> None:
         with_switches("(a < 1 and b)", numbered, is_c=False)
 
 
-@pytest.mark.parametrize("part", ["a < 1 and", "if a < 1", "and b", "a < 1 and not"])
+@pytest.mark.parametrize("part", ["a < 1 and", "if a < 1", "and b", "a < 1 and not", "a = 1 if b", "a[0] = 1", "1 if"])
 def test_a_part_of_an_expression_is_refused(part: str) -> None:
-    with pytest.raises(ListError, match=f"^one: '{part}' is not a whole expression"):
+    with pytest.raises(ListError, match=f"^one: {re.escape(repr(part))} is not a whole expression"):
         with_switches("if a < 1 and not b:\n", {1: replace(FAULT, new=part, where="")}, is_c=False)
+
+
+def test_the_head_of_a_block_is_refused() -> None:
+    with pytest.raises(ListError, match=r"^one: 'if a < 1:' is the head of a block without its body"):
+        with_switches("if a < 1:\n    b\n", {1: replace(FAULT, old="if a < 1:", where="")}, is_c=False)
 
 
 def test_c_is_switched_by_its_own_operators() -> None:
