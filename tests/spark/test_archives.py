@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 @pytest.fixture
 def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An archive with two packages, which are imported."""
+    monkeypatch.setattr(sys, "path_importer_cache", dict(sys.path_importer_cache))
     path = tmp_path / "users.zip"
     fill(path, "users_one/__init__.py", "users_two/__init__.py")
     monkeypatch.syspath_prepend(str(path))
-    importlib.import_module("users_one"), importlib.import_module("users_two")
     for package in ("users_one", "users_two"):
+        importlib.import_module(package)
         with pytest.raises(ImportError):  # so that its own path is searched
             importlib.import_module(f"{package}.absent")
     yield path
@@ -95,18 +96,19 @@ def test_an_archive_that_is_gone_and_comes_back_is_read_again(archive: Path) -> 
 
 def test_what_imports_from_an_archive_is_pickled_as_pythons_own(archive: Path) -> None:
     keep_archives()
-    for path, finder in sys.path_importer_cache.items():
-        if path.startswith(str(archive)):
-            again = pickle.loads(pickle.dumps(finder))
-            assert type(again) is zipimport.zipimporter
-            assert (again.archive, again.prefix) == (finder.archive, finder.prefix)  # type: ignore[union-attr]
+    finders: list[Any] = [each for path, each in sys.path_importer_cache.items() if path.startswith(str(archive))]
+    assert len(finders) == 3, "of the archive and of each package"
+    for finder in finders:
+        again = pickle.loads(pickle.dumps(finder))
+        assert type(again) is zipimport.zipimporter
+        assert (again.archive, again.prefix) == (finder.archive, finder.prefix)
 
 
 def test_a_worker_reads_no_archive_again(spark: SparkSession) -> None:
     """In a task, the archives of Spark, and its jars, are on the path."""
 
     def look(_: Any) -> list[tuple[int, int]]:
-        import importlib
+        import importlib.util
         import sys
         import zipimport
 
@@ -116,6 +118,7 @@ def test_a_worker_reads_no_archive_again(spark: SparkSession) -> None:
         zipimport._read_directory = lambda path: [found.append(path), read(path)][1]  # type: ignore[attr-defined]
         try:
             importlib.invalidate_caches()
+            importlib.util.find_spec("nowhere")  # from Python 3.13 on, this reads the directories
         finally:
             zipimport._read_directory = read  # type: ignore[attr-defined]
         archives = [each for each in sys.path_importer_cache.values() if isinstance(each, zipimport.zipimporter)]

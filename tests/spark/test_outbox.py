@@ -171,7 +171,7 @@ def test_a_child_process_makes_its_own_producer(kafka: dict[str, str]) -> None:
     program = f"""if True:
         import os, warnings
         warnings.simplefilter("ignore", DeprecationWarning)  # it forks although it has threads
-        from streamnative_serdes.spark.datasource.writing.outbox import _LOOK_EVERY, outbox
+        from streamnative_serdes.spark.datasource.writing.outbox import outbox
         with outbox({kafka!r}, {TOPIC!r}) as mine:
             mine.send(b"parent")
         child = os.fork()

@@ -1,4 +1,4 @@
-"""Worker processes: the objects that each keeps from task to task, and checks for the packages that they need.
+"""Worker processes: the objects and the directories of archives that each keeps from task to task, and its packages.
 
 Spark unpickles a job's objects again for each task. So expensive objects (a deserializer with its compiled schemas, a
 producer with its connections) are created once per process and cached by their configuration. Objects from before a
@@ -136,7 +136,7 @@ def keep_archives() -> None:
 
     Workers of PySpark 4.0 call ``importlib.invalidate_caches`` before each task, and before each question of the
     driver; those of 4.3 only if the path has changed. Python then reads the directory of ``pyspark.zip`` again for each
-    package in it, which takes 0.1 to 0.4 s.
+    package in it, which took most of the time of a query of few rows.
     """
     states: dict[str, object] = {}
     for path, finder in list(sys.path_importer_cache.items()):

@@ -27,7 +27,7 @@ Headers: TypeAlias = Sequence[tuple[str, bytes]]
 
 ValueAndKey: TypeAlias = tuple[bytes | None, str | bytes | None]  # value and key
 
-_LOOK_EVERY: Final = 1_000  # messages between two checks for failed deliveries
+_LOOK_EVERY: Final = 1_000  # messages between two checks for failed deliveries, and of a batch
 _QUEUE_SECONDS: Final = 0.1  # per wait for space in the queue
 _DEFAULTS: Final[Mapping[str, Any]] = {
     "linger.ms": 50,  # larger batches; a task waits for its deliveries only once, at its end
@@ -95,6 +95,7 @@ class Outbox:
         failed: list[KafkaError] = []
         ends: dict[tuple[str, int], int] = {}
 
+        # Not a method: that would form a reference cycle with the producer.
         def note(error: KafkaError | None, message: Message) -> None:
             if error is not None:
                 failed.append(error)
@@ -102,10 +103,9 @@ class Outbox:
                 ends[message.topic(), message.partition()] = message.offset()  # type: ignore[index, assignment]
 
         self._failed, self._ends = failed, ends
-        # Not a method: that would form a reference cycle with the producer.
         told = {**conf, "on_delivery": note}
         self.producer = client(Producer, told, topic, self._errors)
-        # Instrumentation replaces the class by one whose ``produce`` does more.
+        # Instrumentation replaces the class by one whose ``produce`` does more, so that is called for each message.
         self._batches = type(self.producer) is cimpl.Producer and hasattr(self.producer, "produce_batch")
         self._patience = delivery_seconds(conf) + 5.0
         self._refused = KafkaException
