@@ -14,9 +14,10 @@ from harness import Job, Results, measure, statement
 from shapes import BY_NAME
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes.integrations import consuming
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
-TOPIC, SHAPE = "bench", BY_NAME["flat"]
+TOPIC, POLLED, SHAPE = "bench", "polled", BY_NAME["flat"]
 # The overhead above the codec is measured on this shape only, because it is the same on all shapes. It is measured in
 # both directions and for both ways to call.
 SMALLEST, OVERHEADS, CALLS = "tiny", ("serialize", "deserialize"), ("methods", "ours")
@@ -24,6 +25,7 @@ PRODUCE, POLL = "SerializingProducer.produce", "DeserializingConsumer.poll"
 Overheads = dict[tuple[str, str], tuple[float, float]]  # by operation and way to call
 SLICE = 500  # messages of a client
 IDLE, OURS, DICTS = "SerDes that do nothing", "ours", "dicts"
+OWN = "ours, in our clients"  # those of integrations.consuming, which make no context
 
 
 def overheads(cells: Results, slices: int) -> Overheads:
@@ -50,9 +52,9 @@ def overheads(cells: Results, slices: int) -> Overheads:
     return costs
 
 
-def produce(producer: SerializingProducer, values: list[Any]) -> None:
+def produce(producer: SerializingProducer, values: list[Any], topic: str = TOPIC) -> None:
     for value in values:
-        producer.produce(TOPIC, value=value)
+        producer.produce(topic, value=value)
 
 
 def poll(consumer: DeserializingConsumer) -> None:
@@ -62,33 +64,41 @@ def poll(consumer: DeserializingConsumer) -> None:
 
 
 def in_clients(slices: int) -> Results:
-    """Nanoseconds per message in the caller's thread, with our SerDes and with SerDes that do nothing.
+    """Nanoseconds per message in the caller's thread, with SerDes that do nothing, with ours, and in our clients.
 
     The first slice does not count: it opens connections and fills queues.
     """
-    with LocalRegistry() as registry, MockBroker({TOPIC: 1}) as broker:
+    with LocalRegistry() as registry, MockBroker({TOPIC: 1, POLLED: 1}) as broker:
         conf = {"schema.registry.url": registry.url}
         serializer, deserializer = KafkaAvroSerializer(conf, SHAPE.schema), KafkaAvroDeserializer(conf)
         message = serializer.serialize(TOPIC, SHAPE.records[0])
         client = {"bootstrap.servers": broker.bootstrap_servers, "log_level": 2}
         values = list(islice(cycle(SHAPE.records), SLICE))
-        jobs, producers, consumers = list[Job](), list[SerializingProducer](), list[DeserializingConsumer]()
+        jobs, polls = list[Job](), list[Job]()
+        producers, consumers = list[SerializingProducer](), list[DeserializingConsumer]()
 
         def flush() -> None:
             if any(producer.flush(60) for producer in producers):
                 raise RuntimeError("the mock broker did not accept all messages")
 
-        for name, write in ((IDLE, lambda _obj, _ctx: message), (OURS, serializer)):
+        for name, client_of, write in (
+            (IDLE, SerializingProducer, lambda _obj, _ctx: message), (OURS, SerializingProducer, serializer),
+            (OWN, consuming.SerializingProducer, serializer),
+        ):  # fmt: skip
             producing = {**client, "queue.buffering.max.messages": 1_000_000, "value.serializer": write}
-            producers.append(SerializingProducer(producing))
+            producers.append(client_of(producing))
             jobs.append(Job((PRODUCE, name), partial(produce, producers[-1], values), SLICE, flush))
         produced = measure(jobs, slices, warm_up=1)
-        flush()
-        for name, read in ((IDLE, lambda _data, _ctx: None), (OURS, deserializer)):
-            consumers.append(DeserializingConsumer({**client, "group.id": name, "value.deserializer": read}))
-            consumers[-1].assign([TopicPartition(TOPIC, 0, 0)])
-        pairs = zip((IDLE, OURS), consumers, strict=True)
-        polls = [Job((POLL, name), partial(poll, each), SLICE) for name, each in pairs]
+        for _ in range(slices + 1):  # a topic of its own: the mock broker drops the oldest of some 60,000 messages
+            produce(producers[-1], values, POLLED)
+            flush()
+        for name, consumer_of, read in (
+            (IDLE, DeserializingConsumer, lambda _data, _ctx: None), (OURS, DeserializingConsumer, deserializer),
+            (OWN, consuming.DeserializingConsumer, deserializer),
+        ):  # fmt: skip
+            consumers.append(consumer_of({**client, "group.id": name, "value.deserializer": read}))
+            consumers[-1].assign([TopicPartition(POLLED, 0, 0)])
+            polls.append(Job((POLL, name), partial(poll, consumers[-1]), SLICE))
         try:
             return Results({**produced, **measure(polls, slices, warm_up=1)})
         finally:

@@ -1,6 +1,8 @@
-"""confluent-kafka's clients, in batches: objects by ``consume()``, and Arrow columns from Kafka and to it.
+"""Clients on top of confluent-kafka's: Arrow columns from Kafka and to it, and objects, also in batches.
 
-- ``DeserializingConsumer``: confluent-kafka's, whose ``consume()`` returns deserialized messages.
+- ``DeserializingConsumer``: confluent-kafka's, with a faster ``poll()``, and whose ``consume()`` returns deserialized
+  messages.
+- ``SerializingProducer``: confluent-kafka's, with a faster ``produce()``.
 - ``ArrowConsumer``: ``read_batch()`` returns messages as a record batch; ``commit()`` commits what was returned.
 - ``ArrowProducer``: ``write()`` sends the rows of a table, batch or data frame.
 - ``split_errors``: the rows and the dead letters of a batch.
@@ -12,13 +14,14 @@ from streamnative_serdes._kafka import RefusedMessageError  # first, since it sa
 
 from .arrow_consumer import ArrowConsumer, split_errors
 from .arrow_producer import ArrowProducer
-from .objects import DeserializingConsumer, UnreadMessageError
+from .objects import DeserializingConsumer, SerializingProducer, UnreadMessageError
 
 __all__ = [
     "ArrowConsumer",
     "ArrowProducer",
     "DeserializingConsumer",
     "RefusedMessageError",
+    "SerializingProducer",
     "UnreadMessageError",
     "split_errors",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -11,8 +12,17 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("confluent_kafka")
 
+import confluent_kafka  # noqa: E402
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition  # noqa: E402
-from confluent_kafka.error import ConsumeError, KeyDeserializationError  # noqa: E402
+from confluent_kafka import DeserializingConsumer as FromConfluent  # noqa: E402
+from confluent_kafka.error import (  # noqa: E402
+    ConsumeError,
+    KeyDeserializationError,
+    KeySerializationError,
+    ValueDeserializationError,
+    ValueSerializationError,
+)
+from confluent_kafka.serialization import SerializationContext  # noqa: E402
 from consumed import Message as report  # noqa: E402
 
 from streamnative_serdes import (  # noqa: E402 - requires pyarrow
@@ -30,6 +40,7 @@ from streamnative_serdes.integrations.consuming import (  # noqa: E402
     ArrowConsumer,
     ArrowProducer,
     DeserializingConsumer,
+    SerializingProducer,
     UnreadMessageError,
     arrow_consumer,
     objects,
@@ -37,23 +48,25 @@ from streamnative_serdes.integrations.consuming import (  # noqa: E402
 )
 from streamnative_serdes.testing import LocalRegistry, MockBroker  # noqa: E402
 
+KINDS = ("ours", "with", "a-su", "othe")
 TOPICS = (
-    "rows",
-    "more",
-    "bare",
-    "empty",
-    "once",
-    "stopped",
-    "revoked",
-    "queue",
-    "dropped",
-    "large",
-    "objects",
-    "ends",
-    "end",
-    "commits",
-    "together",
-    "faults",
+    *(
+        "rows",
+        "more",
+        "bare",
+        "empty",
+        "once",
+        "stopped",
+        "revoked",
+        "queue",
+        "dropped",
+        "large",
+        "objects",
+        "ends",
+        "end",
+    ),
+    *("commits", "together", "faults", "unread"),
+    *(f"clients-{kind}-{keys}" for kind in KINDS for keys in (False, True)),
 )
 ROW: dict[str, Any] = {
     "type": "record",
@@ -460,7 +473,7 @@ def test_a_message_that_the_client_does_not_take_is_named(conf: dict[str, Any]) 
     assert producer.delivered == 1
 
 
-# consume() with objects
+# Objects: consume(), poll() and produce()
 
 
 def deserializing(conf: dict[str, Any], **more: Any) -> DeserializingConsumer[Any, Any]:
@@ -501,6 +514,130 @@ def test_consume_deserializes_keys_and_values_as_poll_does(conf: dict[str, Any])
     assert consumer.consume(0, 0.0) == []
     assert consumer.consume(5, 0.0) == []
     consumer.close()
+
+
+class Doubling(KafkaAvroSerializer):
+    """A subclass with a call of its own, which clients have to make."""
+
+    def __call__(self, obj: Any, ctx: Any = None) -> bytes | None:
+        return super().__call__({**obj, "id": 2 * obj["id"]}, ctx)
+
+
+class Adding(KafkaAvroDeserializer):
+    def __call__(self, data: Any, ctx: Any = None) -> Any:
+        row = super().__call__(data, ctx)
+        return {**row, "id": row["id"] + 1}
+
+
+SEEN = list[tuple[str, Any]]
+
+
+def seen_by(seen: SEEN, result: Any) -> Any:
+    """A SerDes or a converter that notes its context."""
+
+    def note(value: Any, ctx: SerializationContext) -> Any:
+        seen.append((str(ctx.field), (ctx.topic, ctx.headers)))
+        return result(value)
+
+    return note
+
+
+def serializers(registry: dict[str, Any], seen: SEEN) -> dict[str, tuple[Any, Any]]:
+    """A serializer and a deserializer of each kind that a client may get."""
+    noting = seen_by(seen, lambda value: value)
+    return {
+        "ours": (KafkaAvroSerializer(registry, ROW), KafkaAvroDeserializer(registry)),
+        "with functions": (
+            KafkaAvroSerializer(registry, ROW, to_dict=noting),
+            KafkaAvroDeserializer(registry, from_dict=noting),
+        ),
+        "a subclass with its own call": (Doubling(registry, ROW), Adding(registry)),
+        "others": (seen_by(seen, lambda row: json.dumps(row).encode()), seen_by(seen, json.loads)),
+    }
+
+
+@NEEDS_SET_ERROR
+@pytest.mark.parametrize("keys", [False, True])
+@pytest.mark.parametrize("kind", ["ours", "with functions", "a subclass with its own call", "others"])
+def test_produce_and_poll_do_what_those_of_confluents_clients_do(
+    conf: dict[str, Any], kind: str, *, keys: bool
+) -> None:
+    clients = ((SerializingProducer, DeserializingConsumer), (confluent_kafka.SerializingProducer, FromConfluent))
+    registry, found = {"schema.registry.url": conf["schema.registry.url"]}, []
+    plain = {name: value for name, value in conf.items() if name not in registry}
+    topic = f"clients-{kind[:4]}-{keys}".replace(" ", "-")
+    for number, (producing, consuming_) in enumerate(clients):
+        seen = SEEN()
+        write, read_ = serializers(registry, seen)[kind]
+        on_key = {"key.serializer": seen_by(seen, str.encode)} if keys else {}
+        of_key = {"key.deserializer": seen_by(seen, bytes.decode)} if keys else {}
+        producer = producing({**plain, "value.serializer": write, **on_key})
+        consumer = consuming_({**plain, "group.id": "g", "value.deserializer": read_, **of_key})
+        reports: list[Any] = []
+        for index in range(2):
+            producer.produce(
+                topic, "k", {"id": 5 + index, "note": None}, 0, lambda *report, to=reports: to.append(report),
+                timestamp=1_700_000_000_000, headers=[("h", b"1")],
+            )  # fmt: skip
+        assert producer.flush(SECONDS) == 0
+        consumer.assign([TopicPartition(topic, 0, 2 * number)])
+        messages = [consumer.poll(SECONDS) for _ in range(2)]
+        assert consumer.poll(0) is None
+        consumer.close()
+        parts = [(each.key(), each.value(), each.headers(), each.timestamp(), each.error()) for each in messages]
+        found.append((parts, seen, [(error, message.offset() - 2 * number) for error, message in reports]))
+    ours, confluents = found
+    assert ours == confluents
+    ids = [11, 13] if kind.startswith("a subclass") else [5, 6]
+    assert [value for _, value, *_ in ours[0]] == [{"id": each, "note": None} for each in ids]
+    assert len(ours[1]) == 4 * (keys + (kind in ("with functions", "others")))
+
+
+def failing(*_: object) -> Any:
+    raise ValueError("not this one")
+
+
+@NEEDS_SET_ERROR
+def test_an_error_says_whether_key_or_value_cannot_be_written_or_read(conf: dict[str, Any]) -> None:
+    registry = {"schema.registry.url": conf["schema.registry.url"]}
+    plain = {name: value for name, value in conf.items() if name not in registry}
+    serializer = KafkaAvroSerializer(registry, ROW)
+    producer = SerializingProducer[Any, Any]({**plain, "value.serializer": serializer})
+    with pytest.raises(ValueSerializationError, match=r"unread.*id") as unwritten:
+        producer.produce("unread", value={"id": "x", "note": None})
+    assert isinstance(unwritten.value.__cause__, EncodeError)
+    with pytest.raises(KeySerializationError, match="not this one"):
+        SerializingProducer({**plain, "key.serializer": failing}).produce("unread", "k", b"v")
+    with pytest.raises(TypeError, match="topic must be a str, not int"):
+        producer.produce(5, value={"id": 1, "note": None})  # type: ignore[arg-type]
+    for row in ({"id": 1, "note": "a"}, {"id": 2, "note": None}):
+        producer.produce("unread", "k", row)
+    producer.flush(SECONDS)
+    consumer = deserializing(conf, **{"value.deserializer": failing, "enable.partition.eof": True})
+    consumer.assign([TopicPartition("unread", 0, 0)])
+    with pytest.raises(ValueDeserializationError, match="not this one") as unread:
+        consumer.poll(SECONDS)
+    assert (unread.value.kafka_message.key(), type(unread.value.kafka_message.value())) == (b"k", bytes)
+    batch = consumer.consume(2, SECONDS)  # the next message is not the one before
+    assert [(message.offset(), type(message.error())) for message in batch] == [
+        (1, UnreadMessageError), (2, KafkaError),
+    ]  # fmt: skip
+    consumer.seek(TopicPartition("unread", 0, 2))
+    with pytest.raises(ConsumeError, match="_PARTITION_EOF") as end:
+        consumer.poll(SECONDS)
+    assert type(end.value) is ConsumeError
+    consumer.close()
+    with pytest.raises(RuntimeError):
+        consumer.poll(0)
+
+
+@NEEDS_SET_ERROR
+def test_a_closed_producer_does_not_call_its_serializers(conf: dict[str, Any]) -> None:
+    plain = {name: value for name, value in conf.items() if name != "schema.registry.url"}
+    producer = SerializingProducer({**plain, "value.serializer": failing})
+    producer.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        producer.produce("rows", value=1)
 
 
 @NEEDS_SET_ERROR
