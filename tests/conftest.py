@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
+from child import SANITIZED
 from confluent_stand_in import ConfluentStandIn
 
 import streamnative_serdes
@@ -56,6 +57,23 @@ def pytest_report_header() -> list[str]:
         f"streamnative_serdes: {Path(streamnative_serdes.__file__).parent}, compiled {' '.join(suffixes)}",
         f"with: {versions}; TZ {os.environ.get('TZ', 'of the machine')}",
     ]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Run each test once in `.ci/run`, although it has a run with sanitizers and one without.
+
+    With sanitizers, tests that are marked not_sanitized are skipped. In the folders that SERDES_LEFT_TO_SANITIZERS has,
+    the other run takes these alone.
+    """
+    left = tuple(f"{folder}/" for folder in os.environ.get("SERDES_LEFT_TO_SANITIZERS", "").split())
+    marks = [(item, item.get_closest_marker("not_sanitized")) for item in items]
+    for item, mark in marks:
+        if mark is not None and SANITIZED:
+            item.add_marker(pytest.mark.skip(**mark.kwargs))
+    dropped = [item for item, mark in marks if mark is None and item.nodeid.startswith(left)] if left else []
+    if dropped:
+        config.hook.pytest_deselected(items=dropped)
+        items[:] = [item for item, mark in marks if mark is not None or not item.nodeid.startswith(left)]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from child import SANITIZED, run_limited
+from child import run_limited
 from waiting import together
 
 from streamnative_serdes.arrow import ColumnCodec, in_parts
@@ -24,7 +24,7 @@ EMPTY: dict[str, Any] = {"type": "record", "name": "R", "fields": [{"name": "n",
 FILLED = {**EMPTY, "fields": [*EMPTY["fields"], {"name": "text", "type": "string", "default": "x" * TEXT}]}
 CHECKED_MALLOC = ctypes.util.find_library("c_malloc_debug")  # of the GNU C library, from 2.34 on
 
-no_sanitizers = pytest.mark.skipif(SANITIZED, reason="takes 2 GB, and several times that with sanitizers")
+no_sanitizers = pytest.mark.not_sanitized(reason="takes 2 GB, and several times that with sanitizers")
 
 
 @no_sanitizers
@@ -131,7 +131,7 @@ print(json.dumps(measure(calls, 60, [None, True, int, str, DecodeError, EncodeEr
 """
 
 
-@pytest.mark.skipif(SANITIZED, reason="their allocator does not count blocks and keeps freed ones")
+@pytest.mark.not_sanitized(reason="their allocator does not count blocks and keeps freed ones")
 def test_batches_leak_neither_memory_nor_references() -> None:
     told = json.loads(run_limited(CALLS.format(fuzz=str(FUZZ)), seconds=180))
 
@@ -143,7 +143,7 @@ def test_batches_leak_neither_memory_nor_references() -> None:
     assert told["counts"] < 45
 
 
-@pytest.mark.skipif(SANITIZED, reason="the sanitizers check this with their own allocator")
+@pytest.mark.not_sanitized(reason="the sanitizers check this with their own allocator")
 @pytest.mark.skipif(not CHECKED_MALLOC, reason="this C library has no allocator that checks the ends of blocks")
 def test_encode_writes_only_within_its_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LD_PRELOAD", str(CHECKED_MALLOC))

@@ -8,7 +8,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-from child import SANITIZED, run_limited
+from child import run_limited
 
 FUZZ = Path(__file__).resolve().parents[2] / "fuzz"
 CALLS = 1_000_000
@@ -83,7 +83,7 @@ kept, mine = [None], object()
 print(json.dumps(measure([({leak}, None)] + [(len, b"")] * 999, TIMES, [mine])))
 """
 
-pytestmark = pytest.mark.skipif(SANITIZED, reason="their allocator does not count blocks and keeps freed ones")
+pytestmark = pytest.mark.not_sanitized(reason="their allocator does not count blocks and keeps freed ones")
 
 
 def measured(code: str) -> dict[str, int]:

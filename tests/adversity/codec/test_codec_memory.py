@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from child import SANITIZED, run_limited
+from child import run_limited
 
-pytestmark = pytest.mark.skipif(SANITIZED, reason="the sanitizers check this with their own allocator")
+pytestmark = pytest.mark.not_sanitized(reason="the sanitizers check this with their own allocator")
 
 
 def test_remembered_keys_stay_within_their_table(monkeypatch: pytest.MonkeyPatch) -> None:

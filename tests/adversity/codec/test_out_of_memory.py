@@ -10,11 +10,11 @@ import sys
 from textwrap import dedent
 
 import pytest
-from child import SANITIZED, run_limited
+from child import run_limited
 
 pytest.importorskip("_testcapi", reason="this Python has no allocator that fails on demand")
 pytestmark = [
-    pytest.mark.skipif(SANITIZED, reason="the sanitizers have their own allocator"),
+    pytest.mark.not_sanitized(reason="the sanitizers have their own allocator"),
     pytest.mark.skipif(sys.version_info >= (3, 12), reason="not tested how later Pythons behave without memory"),
 ]
 

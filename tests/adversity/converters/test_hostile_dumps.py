@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("google_crc32c")
 
-from child import SANITIZED, run_limited
+from child import run_limited
 from command import CommandLine
 from java_entries import golden
 from raw_server import RawServer
@@ -152,7 +152,7 @@ def test_any_damaged_dump_is_converted_or_refused(tmp_path: Any) -> None:
     assert codes == {0, 1}
 
 
-@pytest.mark.skipif(SANITIZED, reason="the sanitizers need memory of their own")
+@pytest.mark.not_sanitized(reason="the sanitizers need memory of their own")
 def test_the_peak_of_memory_of_a_conversion_is_bounded() -> None:
     """Of bombs, of sizes that lie, and of as many lines as a batch can have: 64 MiB and twice the declared maximum."""
     said = run_limited(
@@ -485,7 +485,7 @@ def test_credentials_that_an_answer_repeats_are_hidden() -> None:
 
 
 @pytest.mark.promise("limits")
-@pytest.mark.skipif(SANITIZED, reason="the sanitizers need memory of their own")
+@pytest.mark.not_sanitized(reason="the sanitizers need memory of their own")
 def test_an_answer_that_expands_without_end_is_bounded() -> None:
     import zlib
 

@@ -16,7 +16,7 @@ pytest.importorskip("google_crc32c")
 import cramjam
 import kafka_batches as kb
 import kop_golden as golden
-from child import SANITIZED, run_limited
+from child import run_limited
 from kafka_batches import Rec
 from kop_entries import _number, _text, sealed
 
@@ -197,7 +197,7 @@ def test_a_snappy_length_that_lies_allocates_nothing() -> None:
         batches(data)
 
 
-@pytest.mark.skipif(SANITIZED, reason="the sanitizers need memory of their own")
+@pytest.mark.not_sanitized(reason="the sanitizers need memory of their own")
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_the_peak_of_memory_is_bounded_by_the_declared_maximum() -> None:
     """64 MiB and twice the declared maximum, for every bomb: one that just fits, and one of 1 GiB."""

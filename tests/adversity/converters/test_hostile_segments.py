@@ -23,7 +23,7 @@ import cramjam
 import kafka_batches as kb
 import kop_golden as golden
 import pyarrow as pa
-from child import SANITIZED, run_limited
+from child import run_limited
 from kafka_batches import Rec
 from wire import varint
 
@@ -241,7 +241,7 @@ def large_segments() -> Iterator[tuple[str, Iterable[bytes], int]]:
     yield "zeros", (bytes(MIB) for _ in range(80)), 0
 
 
-@pytest.mark.skipif(SANITIZED, reason="the sanitizers need memory of their own")
+@pytest.mark.not_sanitized(reason="the sanitizers need memory of their own")
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_the_peak_of_memory_is_bounded_by_the_declared_maximum(tmp_path: Path) -> None:
     """64 MiB and twice the declared maximum, as columns and then as messages."""
