@@ -82,9 +82,8 @@ def _runs(pid: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize(
-    ("terminal", "number"), [(True, signal.SIGTERM), pytest.param(False, signal.SIGINT, marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("terminal", "number"), [(True, signal.SIGTERM), (False, signal.SIGINT)])
 def test_servers_for_a_person_run_until_a_signal(
     servers_at_hand: None, tmp_path: Path, terminal: bool, number: signal.Signals
 ) -> None:
