@@ -58,8 +58,10 @@ def up(token: bool, confluent: bool, cluster: bool, version: str) -> None:
 
 @main.command()
 def download() -> None:
-    """Download what the tests need, if it is not in the cache."""
+    """Download what the tests need, if it is not in the cache, and keep the classes that most servers load."""
     download_all()
+    for server in (Kafka(), Pulsar()):
+        server.keep_classes()
 
 
 def _end_by_signals() -> None:
