@@ -79,13 +79,7 @@ def patient(seconds: float = PATIENCE) -> Iterator[None]:
 
 
 def _goes_on_waiting(addresses: str, since: float, met: str) -> bool:
-    """Whether to wait longer for brokers that have not answered since then (of ``time.monotonic()``).
-
-    Args:
-        addresses: the addresses of the brokers.
-        since: when the brokers were asked.
-        met: the client's errors, for the log.
-    """
+    """Whether to wait longer for brokers that have not answered since then (of ``time.monotonic()``)."""
     patience, now = _current.get(), time.monotonic()
     if now - since >= patience.seconds:
         return False
@@ -134,12 +128,7 @@ def require_options(kafka: Any, topic: str) -> None:
 
 
 class ClientErrors:
-    """Collects a client's connection errors.
-
-    Args:
-        kafka: the client's configuration.
-        topic: for errors.
-    """
+    """Collects a client's connection errors."""
 
     def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
         self.addresses = str(next((kafka[name] for name in _BROKERS if kafka.get(name)), ""))
@@ -237,14 +226,11 @@ def _refuse_fatal(conf: Mapping[str, Any], topic: str) -> None:
 
 @contextmanager
 def kafka_errors(meaning: Callable[[KafkaException], Exception] = lambda error: error) -> Iterator[None]:
-    """Raise ``meaning(error)`` for each error of the client; our errors, which are KafkaExceptions too, stay.
+    """Raise ``meaning(error)`` for each error of the client, by default the error itself; our errors stay as they are.
 
     A SystemError is a client's error, too: after a fatal error the client calls callbacks although it has raised; and
     confluent-kafka 2.16 loses the exception of a Ctrl-C inside a callback ("returned NULL without setting an
     exception"). The callbacks themselves do not raise.
-
-    Args:
-        meaning: makes our error from an error of the client; by default, the client's error stays.
     """
     try:
         yield
@@ -275,9 +261,7 @@ def hint_for(error: KafkaError) -> str | None:
 def within(future: Future[_Answer], seconds: float) -> _Answer:
     """The result of a request, which not every broker answers: KoP never answers some.
 
-    Args:
-        future: the future of an AdminClient.
-        seconds: the request's own limit, which the client may exceed.
+    ``seconds`` is the request's own limit, which the client may exceed.
 
     Raises:
         KafkaException: the broker refuses, or has not answered in time (``_TIMED_OUT``).
@@ -295,17 +279,11 @@ def ask(
     question: Callable[[float], _Answer | None],
     most: float | None = None,
 ) -> _Answer:
-    """Call ``question`` until a broker answers, and return the answer.
-
-    Args:
-        asking: the client, which is polled.
-        errors: collects the client's connection errors.
-        question: takes a timeout in seconds; returns None after a timeout.
-        most: seconds for an answer; ``ANSWER_SECONDS`` by default.
+    """Call ``question``, with a timeout in seconds, until it returns an answer: not None.
 
     Raises:
         BrokerUnavailableError: no broker answered: after ``FIRST_SECONDS`` if none ever did and every address fails;
-            after the time of ``patient`` if one has answered before; otherwise after ``most``.
+            after the time of ``patient`` if one has answered before; otherwise after ``most`` seconds.
         KafkaException: a broker refused the request. While a leader is being elected, the question is repeated.
     """
     most = ANSWER_SECONDS if most is None else most

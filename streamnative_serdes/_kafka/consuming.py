@@ -84,12 +84,7 @@ class StalledError(BrokerUnavailableError):
 class OffsetsGoneError(BrokerRefusedError):
     """The partition does not have offsets that were to be read: messages were deleted, or the topic was recreated.
 
-    Args:
-        topic: the topic.
-        partition: its number.
-        place: the offset that was to be read.
-        bounds: the first offset that the partition has, and the next one.
-        found: the broker's own words.
+    ``bounds`` are the first offset that it has and its next one, ``found`` are the broker's own words.
     """
 
     def __init__(self, topic: str, partition: int, place: int, bounds: Range, found: str) -> None:
@@ -363,9 +358,6 @@ class TopicConsumer:
         patience: seconds without any progress, after which unfinished ranges are an error.
         committed: read committed messages only; otherwise ``kafka`` decides.
         options: more options of the client; the options in ``kafka`` take precedence.
-
-    Raises:
-        ConfigError: the client refuses its options.
     """
 
     def __init__(
@@ -395,10 +387,6 @@ class TopicConsumer:
         """The first offset and the next offset of all partitions, or of these; empty if the topic does not exist.
 
         For a consumer of committed messages, the next offset is the offset after the last committed message.
-
-        Raises:
-            BrokerUnavailableError: no broker answers.
-            KafkaException: the broker refuses.
         """
         numbers = self.partitions() if partitions is None else partitions
         return {number: bounds_of(self._consumer, self._errors, self._topic, number) for number in numbers}
@@ -443,12 +431,7 @@ class TopicConsumer:
 
 
 def bounds(kafka: Mapping[str, Any], topic: str) -> dict[int, Range]:
-    """The bounds of all partitions for readers of committed messages; empty if the topic does not exist.
-
-    Raises:
-        BrokerUnavailableError: no broker answers.
-        KafkaException: the broker refuses.
-    """
+    """The bounds of all partitions for readers of committed messages; empty if the topic does not exist."""
     with TopicConsumer(kafka, topic) as consumer:
         return consumer.bounds()
 
@@ -458,14 +441,8 @@ def committed_messages(
 ) -> Iterator[Message]:
     """Yield the messages of a topic up to its present end, without those of aborted transactions.
 
-    Args:
-        kafka: options of the Kafka client.
-        topic: the topic; no messages are yielded if it does not exist.
-        starts: by partition, the offset to begin with; by default, the first offsets of all partitions.
-
-    Raises:
-        BrokerUnavailableError: no broker answers.
-        KafkaException: the broker refuses.
+    ``starts`` has the offset to begin with, by partition; by default, the first offsets of all partitions. A topic that
+    does not exist has no messages.
     """
     with TopicConsumer(kafka, topic) as consumer:
         there = consumer.bounds()

@@ -33,11 +33,7 @@ def delivery_seconds(conf: Mapping[str, Any]) -> float:
 class RefusedMessageError(BrokerRefusedError):
     """A message was not delivered: the broker refused it, or the client gave up.
 
-    Args:
-        fault: the client's error.
-        refused: the message.
-        topic: the topic of the sender.
-        count: the number of messages that were not delivered; ``refused`` is the first of them.
+    ``count`` is the number of messages that were not delivered; ``refused`` is the first of them.
     """
 
     def __init__(self, fault: KafkaError, refused: Message, topic: str, count: int = 1) -> None:
@@ -49,19 +45,13 @@ class RefusedMessageError(BrokerRefusedError):
 class Sender:
     """Sends messages: waits while the client's queue is full, and until all of them are delivered.
 
-    Args:
-        conf: the client's configuration.
-        topic: for errors.
-        patience: seconds without any report of a message, after which brokers count as unavailable.
+    ``patience`` are the seconds without any report of a message after which brokers count as unavailable.
 
     Attributes:
         client: the producer; give it ``note`` as ``on_delivery``.
         errors: the producer's connection errors.
         delivered: the last message that was delivered, by topic and partition.
         counts: the number of messages delivered since the beginning, by topic and partition.
-
-    Raises:
-        ConfigError: the client refuses its configuration.
     """
 
     def __init__(self, conf: Mapping[str, Any], topic: str, patience: float) -> None:
@@ -139,12 +129,7 @@ class Sender:
             self.client.poll(seconds)
 
     def make_room(self) -> None:
-        """Wait until there are fewer messages in the queue.
-
-        Raises:
-            BrokerUnavailableError: nothing is reported any more.
-            KafkaException: the client cannot go on.
-        """
+        """Wait until there are fewer messages in the queue."""
         self._wait(self.client.poll)
 
     def flush(self) -> None:

@@ -65,10 +65,6 @@ def offsets(
         wanted: by partition, EARLIEST, LATEST, or a time in milliseconds since 1970: the offset of the first message
             from that time on, or -1 without such a message.
         committed: for readers of committed messages only; LATEST is then the first open transaction.
-
-    Raises:
-        BrokerUnavailableError: no broker answers.
-        KafkaException: the broker refuses.
     """
     asked = {TopicPartition(*place): _spec(number) for place, number in wanted.items()}
     from confluent_kafka import IsolationLevel
@@ -111,23 +107,13 @@ Connect: TypeAlias = Callable[[], AbstractContextManager[PulsarAdmin]]
 def metadata(
     asking: Consumer | Producer | AdminClient, errors: ClientErrors, topic: str | None = None, most: float | None = None
 ) -> Any:
-    """The brokers, and all topics, or only ``topic``, which some brokers create at such a request.
-
-    Raises:
-        BrokerUnavailableError: no broker answers, within ``most`` seconds.
-        KafkaException: the broker refuses.
-    """
+    """The brokers, and all topics, or only ``topic``, which some brokers create at such a request."""
     named = {} if topic is None else {"topic": topic}
     return ask(asking, errors, lambda seconds: asking.list_topics(**named, timeout=seconds), most)
 
 
 def partitions_of(asking: Consumer | AdminClient, errors: ClientErrors, topic: str) -> Sequence[int]:
-    """The numbers of the topic's partitions; empty if the topic does not exist.
-
-    Raises:
-        BrokerUnavailableError: no broker answers.
-        KafkaException: the broker refuses.
-    """
+    """The numbers of the topic's partitions; empty if the topic does not exist."""
     found = metadata(asking, errors, topic).topics.get(topic)
     if found is None or (found.error is not None and found.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART):
         return ()
@@ -140,10 +126,6 @@ def bounds_of(consumer: Consumer, errors: ClientErrors, topic: str, partition: i
     """The first and the next offset of a partition.
 
     For a consumer of committed messages, the next offset is the offset after the last committed message.
-
-    Raises:
-        BrokerUnavailableError: no broker answers.
-        KafkaException: the broker refuses.
     """
     where = TopicPartition(topic, partition)
     found = retry(
@@ -178,20 +160,12 @@ class Topic:
 
 
 class Cluster:
-    """The topics of a Kafka cluster.
+    """The topics of a Kafka cluster. Each method raises as :func:`.clients.ask` does, and BrokerRefusedError.
 
     Args:
         kafka: options of the Kafka client.
         topic: the topic of the caller, for errors.
         pulsar: connects to Pulsar's registry, if any, which knows the topics of a KoP, whose cluster is Pulsar's.
-
-    Every method raises:
-
-    - BrokerUnavailableError: no broker answers;
-    - BrokerRefusedError: a broker refuses, such as for a missing right.
-
-    Raises:
-        ConfigError: the options are not valid, or have no ``bootstrap.servers``.
     """
 
     def __init__(self, kafka: Mapping[str, Any], topic: str, pulsar: Connect | None = None) -> None:
@@ -279,16 +253,13 @@ class Cluster:
         return found
 
     def create(self, name: str, partitions: int, replicas: int, settings: Mapping[str, str]) -> bool:
-        """Create a topic, and wait until its partitions can be written.
+        """Create a topic, and wait until its partitions can be written. False if it exists already, and is unchanged.
 
         Args:
             name: the name of the topic.
             partitions: the number of partitions.
             replicas: the number of replicas of each message; -1 for the broker's default.
             settings: the settings that differ from the broker's.
-
-        Returns:
-            False if the topic exists already, in which case it is unchanged.
         """
         new = NewTopic(name, partitions, replication_factor=replicas, config=dict(settings))
         try:

@@ -54,14 +54,6 @@ def no_producer_ids(kafka: Mapping[str, Any], topic: str) -> str | None:
     """Why the brokers give no producer ids; None if they give ids.
 
     Brokers are asked once in a process, and again a minute after a negative answer; threads share one question.
-
-    Args:
-        kafka: the client's configuration.
-        topic: for errors.
-
-    Raises:
-        BrokerUnavailableError: no broker answers.
-        ConfigError: the client refuses the configuration.
     """
     # By all options, since one user may have rights that another lacks; as a digest, since they have secrets.
     options = sorted((name, str(value)) for name, value in kafka.items() if name not in _OF_OTHERS)

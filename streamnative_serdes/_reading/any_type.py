@@ -115,12 +115,7 @@ def _object(kind: str, read: Read, decoded_by: DecodedBy, data: bytes) -> Generi
 
 
 class AnyTypePolicy(ReadPolicy):
-    """The choice of the schema that reads a topic's messages, for one KafkaAutoConsumeDeserializer.
-
-    Args:
-        conf: checked options.
-        given: whether keys are read.
-    """
+    """The choice of the schema that reads a topic's messages, for one KafkaAutoConsumeDeserializer."""
 
     def __init__(self, conf: dict[str, Any], given: _call_path.ConstructorArguments) -> None:
         super().__init__({**_DEFAULTS, **conf}, _call_path.ConstructorArguments(is_key=given.is_key))
@@ -129,11 +124,7 @@ class AnyTypePolicy(ReadPolicy):
         self._part: Part | None = "key" if given.is_key else None
 
     def schema(self, topic: str, version: int | None = None) -> TopicSchema | None:
-        """A version of the topic's schema, or else the latest; None if the topic has no schema.
-
-        Raises:
-            SchemaNotFoundError: the topic has no such version.
-        """
+        """A version of the topic's schema, or else the latest; None if the topic has no schema."""
         if version is not None:
             return self._reading(topic, self.binding.version(topic, version)).schema
         try:

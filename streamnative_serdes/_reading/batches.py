@@ -182,10 +182,6 @@ def held_version(policy: ReadPolicy, seen: Seen, topic: str, data: Any, headers:
     """The highest version of the batch's messages, if it is higher than all versions seen before; otherwise None.
 
     The version does not count as seen yet.
-
-    Raises:
-        SchemaError: the schema has no Arrow type.
-        SchemaRegistryError: the registry is away or refuses to answer.
     """
     keys = _keys(policy, topic, headers)
     _, target = _read_as_seen(BatchMessages(Wanted(policy, topic, dialect, False, None), data, keys, ERRORS), seen)

@@ -29,12 +29,7 @@ def as_parts(policy: ReadPolicy, known: SchemaVersion) -> Parts:
 
 
 def target_of(policy: ReadPolicy, topic: str, latest: SchemaVersion) -> SchemaVersion:
-    """The schema that batches of a topic are read as.
-
-    Args:
-        policy: the deserializer's policy.
-        topic: the topic of the messages.
-        latest: the topic's latest schema, which is not of type AVRO.
+    """The schema that batches of a topic are read as; ``latest``, its latest, is not of type AVRO.
 
     Raises:
         SchemaError: the topic's type is not that of the schema that the deserializer was given.
@@ -97,11 +92,7 @@ def columns_by_policy(policy: ReadPolicy, topic: str, dialect: Dialect, large_ty
 
 
 def latest_of_columns(policy: ReadPolicy, topic: str) -> SchemaVersion:
-    """The topic's latest schema, which decides the columns.
-
-    Raises:
-        SchemaNotFoundError: the topic has no schema.
-    """
+    """The topic's latest schema, which decides the columns."""
     try:
         return policy.binding.latest(topic)[0]
     except SchemaNotFoundError as error:
@@ -110,11 +101,7 @@ def latest_of_columns(policy: ReadPolicy, topic: str) -> SchemaVersion:
 
 
 def name_checked(policy: ReadPolicy, topic: str) -> None:
-    """Check a topic's name, and note that the topic is read in batches.
-
-    Raises:
-        DecodeError: the name is not text, or not the name of a topic.
-    """
+    """Check a topic's name, and note that the topic is read in batches."""
     policy.binding.checked(topic, DecodeError)
     policy.topics.add(topic)
 

@@ -55,10 +55,7 @@ _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
 class ForeignId(NamedTuple):
     """The name of a schema in a registry that is neither Pulsar's nor of Confluent's API.
 
-    Args:
-        registry: what the options of the registry begin with.
-        kind: what the id counts, as errors call it.
-        value: the id.
+    ``registry`` is what the options of the registry begin with, ``kind`` is what the id counts, as errors call it.
     """
 
     registry: str
@@ -139,11 +136,7 @@ class Signs:
     # Keys
 
     def key_in(self, headers: Any) -> int | None:
-        """The key of the schema that headers name, or None.
-
-        Args:
-            headers: a list of (name, value) tuples, or a dict, as clients return them; or None.
-        """
+        """The key of the schema that headers (pairs of name and value, or a dict; or None) name, or None."""
         return (self._first(headers)[0] or None) if headers else None
 
     def named_in(self, headers: Any) -> tuple[str, SchemaName] | None:

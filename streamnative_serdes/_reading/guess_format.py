@@ -35,11 +35,7 @@ _BEGINNINGS: Final = {
 def with_hint(error: _E, data: Any, in_header: int | None, framings: Set[str] = frozenset()) -> _E:
     """Add a hint to ``error`` if its message has no schema version header and looks like something else.
 
-    Args:
-        error: why the message could not be read.
-        data: the message, any bytes-like object.
-        in_header: the version in its header; None if it has no header.
-        framings: those of other registries that are read.
+    ``in_header`` is the version in its header, or None; ``framings`` are those of other registries that are read.
     """
     looks = None if in_header is not None else look_of(memoryview(data).tobytes(), framings)
     if looks is None:

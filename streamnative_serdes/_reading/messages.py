@@ -69,11 +69,7 @@ def received(message: Any, topic: str | None) -> Received:
 
 
 def refuse_error(message: Any, topic: str | None) -> None:
-    """Refuse an error that the client reports in a message's place.
-
-    Raises:
-        DecodeError: the message is such an error.
-    """
+    """Refuse an error that the client reports in a message's place."""
     error = getattr(message, "error", None)
     fault = error() if callable(error) else None
     if fault is not None:

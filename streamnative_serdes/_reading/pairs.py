@@ -69,11 +69,7 @@ class PairReading:
         return reading
 
     def targets(self, latest: SchemaVersion) -> tuple[SchemaVersion, SchemaVersion]:
-        """The schemas that a batch's keys and values are read as: the given schemas, or else the topic's latest.
-
-        Raises:
-            SchemaError: the topic's halves are of other types than the given schemas.
-        """
+        """The schemas that a batch's keys and values are read as: the given schemas, or else the topic's latest."""
         return self._target(latest, "key"), self._target(latest, "value")
 
     def _target(self, latest: SchemaVersion, name: str) -> SchemaVersion:
@@ -107,15 +103,9 @@ class PairReading:
         *,
         alone: bool,
     ) -> _call_path.Bound:
-        """The bound reader of messages that were written by ``known``.
+        """The bound reader of messages that were written by ``known``, of type KEY_VALUE; ``lifetime`` is its longest.
 
-        Args:
-            state: the topic of the messages.
-            key: a key of the call path.
-            known: a schema of type KEY_VALUE.
-            lifetime: the longest lifetime of the result, in seconds.
-            options: the options of codecs.
-            alone: messages were written by the given schemas, whatever ``known`` says.
+        With ``alone``, messages were written by the given schemas, whatever ``known`` says.
 
         Raises:
             ConfigError: keys are to be read, but they are part of the values.

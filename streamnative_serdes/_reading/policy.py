@@ -60,10 +60,6 @@ class ReadPolicy:
 
     ``_call_path`` calls :meth:`bind` on a miss and :meth:`recover` after a failure; batches call :meth:`known`.
 
-    Args:
-        conf: checked options.
-        given: the constructor's arguments: the reader's schema, and ``from_dict``.
-
     Raises:
         ConfigError: ``value.type`` with ``from_dict`` or with another class as schema, or a ``reader.schema.policy``
             that contradicts the schema.
@@ -493,11 +489,7 @@ class ReadPolicy:
         return SerializationContext(topic, MessageField.KEY if self.is_key else MessageField.VALUE, headers)
 
     def has_keys(self, topic: str) -> bool:
-        """Whether :meth:`for_keys` reads the keys: if the topic is of type KEY_VALUE, or if options allow all topics.
-
-        Raises:
-            SchemaRegistryError: the registry cannot be asked.
-        """
+        """Whether :meth:`for_keys` reads the keys: if the topic is of type KEY_VALUE, or if options say so for all."""
         self.binding.checked(topic, DecodeError)
         return self._keys_beside or bool(self.signs.declared) or self.has_pairs(topic)
 
@@ -505,9 +497,6 @@ class ReadPolicy:
         """Whether the topic is of type KEY_VALUE; always true if the deserializer was given schemas of both halves.
 
         Keys of type EXTERNAL are not the topic's: each has the id of its schema beside it, as keys of Confluent's do.
-
-        Raises:
-            SchemaRegistryError: the registry cannot be asked.
         """
         return self.pairs.alone or self.binding.key_type(topic) not in (None, EXTERNAL)
 

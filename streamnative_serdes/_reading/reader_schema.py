@@ -67,12 +67,8 @@ class Mark(NamedTuple):
 class Seen:
     """The highest version of each topic that was read; threads share this object.
 
-    No topic is ever dropped: its messages would go back to a lower version.
-
-    Args:
-        binding: tells whether a topic was recreated since it was read.
-        limits: how large a schema may be.
-        unversioned: messages of another registry are read too, and may be bound before any version was read.
+    No topic is ever dropped: its messages would go back to a lower version. ``unversioned``: messages of another
+    registry are read too, and may be bound before any version was read.
     """
 
     def __init__(self, binding: Binding, limits: Limits, *, unversioned: bool) -> None:
@@ -87,11 +83,7 @@ class Seen:
         return found
 
     def highest(self, topic: Topic) -> SchemaVersion | None:
-        """The highest version that was read; None if no version was read, or if the topic was recreated since.
-
-        Raises:
-            SchemaRegistryError: the registry has to be asked whether the topic is the same, and cannot be asked.
-        """
+        """The highest version that was read; None if no version was read, or if the topic was recreated since."""
         mark = self._marks.get(self._path(topic))
         if mark is None or mark.info is None:
             return None
@@ -154,12 +146,7 @@ class ReadAgainError(Exception):
 
 
 class Target:
-    """The version that one batch is read as.
-
-    Args:
-        seen: the versions that were read before.
-        topic: the topic of the batch.
-    """
+    """The version that one batch is read as."""
 
     def __init__(self, seen: Seen, topic: str) -> None:
         self._seen, self._topic = seen, topic
@@ -210,11 +197,7 @@ _WITHHELD: Final = b""  # the header of the result of withholding(); no other Bo
 class ReaderSchemaPolicy:
     """The policy of one deserializer for the reader's schema.
 
-    Args:
-        conf: checked options.
-        binding: the schemas of topics.
-        has_schema: the deserializer was given a schema, or a class.
-        unversioned: messages of another registry are read too.
+    ``unversioned``: messages of another registry are read too.
 
     Raises:
         ConfigError: the policy contradicts the schema, or needs a schema and none was given.
@@ -246,14 +229,8 @@ class ReaderSchemaPolicy:
     def reader(self, topic: Topic, version: int | None) -> tuple[SchemaVersion | None, float]:
         """The version that messages are returned as if no schema was given, and for how many seconds that holds.
 
-        The version is None if messages are returned as they were written.
-
-        Args:
-            topic: the topic of the messages.
-            version: the version that wrote the messages; None if their schema is of another registry.
-
-        Raises:
-            SchemaRegistryError: the registry has to be asked, and refuses or cannot answer.
+        The version is None if messages are returned as they were written. ``version`` wrote the messages; None if their
+        schema is of another registry.
         """
         if self._latest:
             return self._binding.latest(topic)

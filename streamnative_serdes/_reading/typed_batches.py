@@ -27,13 +27,7 @@ if TYPE_CHECKING:
 
 
 class PairReader:
-    """How KEY_VALUE messages are read: by the pair of schemas of their version, as by :class:`BatchReader`.
-
-    Args:
-        given: the batch.
-        columns: the columns of both halves.
-        target: the target version of the policy latest.seen; None with another policy.
-    """
+    """How KEY_VALUE messages are read: by the pair of schemas of their version, as by :class:`BatchReader`."""
 
     def __init__(self, given: BatchMessages, columns: TypedColumns, target: Target | None) -> None:
         if given.wanted.policy.signs.in_use:
@@ -47,11 +41,7 @@ class PairReader:
         self.has_read, self.counted = self._by_version.has_read, self._by_version.counted
 
     def find(self, key: int) -> Routes | SerdesError:
-        """As :meth:`BatchReader.find`.
-
-        Raises:
-            ConfigError: the messages' keys are needed, and were not passed.
-        """
+        """As :meth:`BatchReader.find`. Raises ConfigError: the messages' keys are needed, and were not passed."""
         found = self._by_version.find(key)
         encoding = self._encoding(key)
         given = self._given

@@ -56,11 +56,7 @@ _REFUSALS = (SchemaNotFoundError, IncompatibleSchemaError, InvalidSchemaError, S
 
 
 class Binding:
-    """The answers of one registry that this process knows.
-
-    Args:
-        conf: the checked options of a serializer or a deserializer.
-    """
+    """The answers of one registry that this process knows."""
 
     def __init__(self, conf: Mapping[str, Any]) -> None:
         self.client = SchemaRegistryClient(conf)
@@ -168,19 +164,11 @@ class Binding:
         return held.known, max(held.until - time.monotonic(), 0.0)
 
     def warm_up(self, topic: Topic) -> None:
-        """Get all versions of the topic, and so the latest version, with one GET.
-
-        Raises:
-            SchemaError: a version is not valid.
-        """
+        """Get all versions of the topic, and so the latest version, with one GET."""
         self.versions(topic)
 
     def versions(self, topic: Topic) -> frozenset[int]:
-        """All versions that the topic has now, with one GET; all are known afterwards.
-
-        Raises:
-            SchemaError: a version is not valid.
-        """
+        """All versions that the topic has now, with one GET; all are known afterwards."""
         state = self.use(topic)
         return self._ask(state, ("all",), partial(self._fetch_all, state.topic))
 
@@ -190,22 +178,14 @@ class Binding:
         return [known for _, known in sorted(schemas.items(), reverse=True) if known.halves is not None]
 
     def type_of(self, topic: Topic) -> str | None:
-        """The type of the topic's latest schema, such as KEY_VALUE; None if the topic has no schema.
-
-        Raises:
-            SchemaRegistryError: the registry cannot be asked.
-        """
+        """The type of the topic's latest schema, such as KEY_VALUE; None if the topic has no schema."""
         try:
             return self.latest(topic)[0].type
         except SchemaNotFoundError:
             return None
 
     def key_type(self, topic: Topic) -> str | None:
-        """The type of the keys by the topic's latest schema; None if it is not of type KEY_VALUE.
-
-        Raises:
-            SchemaRegistryError: the registry cannot be asked.
-        """
+        """The type of the keys by the topic's latest schema; None if it is not of type KEY_VALUE."""
         try:
             halves = self.latest(topic)[0].halves
         except SchemaNotFoundError:
@@ -240,9 +220,6 @@ class Binding:
         """The state of the topic, which is now in use and so will be checked. Any change makes a new state.
 
         A state that a caller has at hand is its own; what is asked later may be of a newer state.
-
-        Raises:
-            SerdesError: ``topic`` is not a valid topic name.
         """
         if isinstance(topic, TopicState):
             return topic
@@ -250,20 +227,12 @@ class Binding:
         return self._topics.use(self._parsed(topic) if type(topic) is str else self._parse(topic))
 
     def state(self, topic: str) -> TopicState:
-        """As :meth:`use`, for a topic that is in use already: the caller compares its state with the state before.
-
-        Raises:
-            SerdesError: ``topic`` is not a valid topic name.
-        """
+        """As :meth:`use`, for a topic that is in use already: the caller compares its state with the state before."""
         self._watch.ensure()
         return self._topics.get(self._parsed(topic))
 
     def named(self, topic: Topic) -> TopicName:
-        """The parsed name of a topic.
-
-        Raises:
-            SerdesError: ``topic`` is not a valid topic name.
-        """
+        """The parsed name of a topic. Raises SerdesError: ``topic`` is not a valid topic name."""
         if isinstance(topic, TopicState):
             return topic.topic
         return self._parsed(topic) if type(topic) is str else self._parse(topic)

@@ -71,10 +71,8 @@ class ConfluentSchemas:
     """The schemas of one registry beside Pulsar's; threads share it, and it survives a fork.
 
     ``client`` asks the registry: it has ``answered`` and ``met`` for a pickle, ``calls`` and ``close``. For registries
-    with Confluent's API it is a ConfluentRegistryClient, for others it only finds schemas by key.
-
-    Args:
-        conf: the options of that registry, as ``config.other_registries`` returns them.
+    with Confluent's API it is a ConfluentRegistryClient, for others it only finds schemas by key. ``conf`` is an answer
+    of ``config.other_registries``.
     """
 
     def __init__(self, conf: Mapping[str, Any]) -> None:

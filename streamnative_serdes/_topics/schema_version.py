@@ -144,11 +144,7 @@ class SchemaVersion:
 
     @property
     def compiled(self) -> Compiled:
-        """The schema and its codecs.
-
-        Raises:
-            SchemaError: the type is not AVRO.
-        """
+        """The schema and its codecs. Raises SchemaError: the type is not AVRO."""
         if self.avro is None:
             raise SchemaError(
                 f"expected a schema of type AVRO, got type {self.info.type}",
@@ -290,11 +286,7 @@ def parts_of(known: SchemaVersion, limits: Limits, options: CodecArguments, *, t
 
 
 def part_of(known: SchemaVersion, limits: Limits, options: CodecArguments, *, to_write: bool = False) -> Part:
-    """The part of a schema that is not of type KEY_VALUE.
-
-    Raises:
-        SchemaError: as :func:`parts_of`.
-    """
+    """The part of a schema that is not of type KEY_VALUE."""
     try:
         return _part_of(known, limits, options, to_write)
     except SchemaError as error:

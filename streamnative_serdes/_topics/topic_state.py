@@ -184,11 +184,7 @@ class Topics:
     """The states of topics. Threads share this object: reading takes no lock; the maps guard each change.
 
     A change that another thread has made meanwhile is not lost: ``LruMap.change`` then calls the step again.
-
-    Args:
-        capacity: how many topics are kept, and how many versions of each topic.
-        ttl: for how many seconds a latest schema is valid.
-        limits: how large a schema may be.
+    ``capacity`` is for topics, and for versions of each; a latest schema is valid for ``ttl`` seconds.
     """
 
     def __init__(self, capacity: int, ttl: float, limits: Limits) -> None:
@@ -261,11 +257,7 @@ class Topics:
     # What the registry has answered
 
     def keep(self, topic: TopicName, info: SchemaInfo) -> SchemaVersion:
-        """Keep a schema version, parsed if it is new.
-
-        Raises:
-            SchemaError: the schema is not valid, or too large.
-        """
+        """Keep a schema version, parsed if it is new. Raises SchemaError: the schema is not valid, or too large."""
         known = self.get(topic).schemas.get(info.version)
         if known is None:
             found = known_from(topic, info, self.limits)
@@ -340,9 +332,6 @@ class KeptWhileUnchanged(Generic[_T]):
 
     Threads share it without a lock: an entry is one tuple, and each step on the dict is atomic; ``take``
     gives an object to one of them alone.
-
-    Args:
-        capacity: how many objects are kept.
     """
 
     def __init__(self, capacity: int) -> None:

@@ -79,13 +79,7 @@ class Users:
 
 
 class Inspector:
-    """Compares the registry's answers with the known schemas; runs under single flight.
-
-    Args:
-        client: asks the registry.
-        topics: the known states of topics.
-        users: are called after a topic's state was dropped.
-    """
+    """Compares the registry's answers with the known schemas; runs under single flight."""
 
     def __init__(self, client: SchemaRegistryClient, topics: Topics, users: Users) -> None:
         self._client, self._topics, self._users = client, topics, users

@@ -25,16 +25,7 @@ _SCHEMALESS: Final = frozenset({"BYTES", "NONE"})
 
 
 class AnyTypeWritePolicy(WritePolicy):
-    """The choice of the schema that an object is written by, for one KafkaPulsarSerializer.
-
-    Args:
-        conf: checked options.
-        given: a TypedSchema or its equivalent, a KeyValueSchema, or None.
-
-    Raises:
-        SchemaError: the schema is not valid.
-        ConfigError: a library that the type needs is not installed.
-    """
+    """The choice of the schema that an object is written by, for one KafkaPulsarSerializer."""
 
     def __init__(self, conf: dict[str, Any], given: _call_path.ConstructorArguments) -> None:
         pair = given.schema if isinstance(given.schema, KeyValueSchema) else None

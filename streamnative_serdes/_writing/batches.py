@@ -48,11 +48,7 @@ def write_batch(
 
 
 def fields_of(serdes: _call_path.Serializer, topic: str) -> tuple[str, ...]:
-    """The names of the columns that batches of the topic have: the record's fields, or ``key`` and ``value``.
-
-    Raises:
-        SchemaRegistryError: as :meth:`KafkaAvroSerializer.serialize_batch` does.
-    """
+    """The names of the columns that batches of the topic have: the record's fields, or ``key`` and ``value``."""
     policy: WritePolicy = policy_of(serdes)
     if policy.other_type(serdes, topic) is not None:
         return "key", "value"

@@ -19,13 +19,7 @@ from .typed import half_of, known_of
 
 @dataclass(frozen=True, slots=True)
 class WrittenPair:
-    """The writers of the messages of a KEY_VALUE topic.
-
-    Args:
-        known: the pair that is registered, or to be registered.
-        key: the writer of keys.
-        value: the writer of values.
-    """
+    """The writers of the messages of a KEY_VALUE topic."""
 
     known: SchemaVersion
     key: _call_path.Half
@@ -38,11 +32,7 @@ class WrittenPair:
 
 
 def given_pair(schema: KeyValueSchema, conf: dict[str, Any]) -> WrittenPair:
-    """The pair of schemas that a serializer was given.
-
-    Raises:
-        SchemaError: a half is not valid.
-    """
+    """The pair of schemas that a serializer was given."""
     key, value = known_of(schema.key, conf), known_of(schema.value, conf)
     halves, fault = Halves(schema.encoding, key, value), key.fault or value.fault
     known = SchemaVersion(info_of(schema.encoding, key.info, value.info), halves=halves, fault=fault)
@@ -54,11 +44,7 @@ def given_pair(schema: KeyValueSchema, conf: dict[str, Any]) -> WrittenPair:
 
 
 def topics_pair(known: SchemaVersion, conf: dict[str, Any], cls: type | None, *, is_key: bool) -> WrittenPair:
-    """The pair of schemas that a topic has; objects of ``cls`` are written too.
-
-    Raises:
-        SchemaError: messages of a half's type cannot be written.
-    """
+    """The pair of schemas that a topic has; objects of ``cls`` are written too."""
     halves = known.halves
     assert halves is not None
     of_key, of_value = (cls, None) if is_key else (None, cls)

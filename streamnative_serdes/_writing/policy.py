@@ -33,13 +33,8 @@ if TYPE_CHECKING:
 def schema_to_write(conf: dict[str, Any], given: object, *, is_key: bool) -> Schema | None:
     """The schema of bare keys; None if a serializer is not to write bare keys.
 
-    Args:
-        conf: checked options.
-        given: the schema that the serializer was given.
-        is_key: whether the serializer writes keys alone.
-
     Raises:
-        ConfigError: ``given`` says how keys are written, too.
+        ConfigError: ``given``, the schema that the serializer was given, says how keys are written, too.
         SchemaError: the schema is not valid, or has a map.
     """
     schema = config.key_schema(conf)
@@ -76,15 +71,7 @@ def _path_of_map(node: AvroType, path: str, seen: set[int]) -> str | None:
 
 
 class WritePolicy:
-    """The choice of the schema version that an object is written by, for one serializer; configured once.
-
-    Args:
-        conf: checked options.
-        given: the arguments of the serializer's constructor.
-
-    Raises:
-        SchemaError: the schema is not valid.
-    """
+    """The choice of the schema version that an object is written by, for one serializer; configured once."""
 
     seen: ClassVar[None] = None  # nothing is read
 
@@ -169,11 +156,7 @@ class WritePolicy:
         return self.bind_topics(topic, key, known, lifetime)
 
     def bind_topics(self, topic: str, key: type | None, known: SchemaVersion, lifetime: float) -> _call_path.Bound:
-        """The bound writer by a schema of the topic, which is not of type KEY_VALUE.
-
-        Raises:
-            SchemaError: messages of its type cannot be written.
-        """
+        """The bound writer by a schema of the topic, which is not of type KEY_VALUE."""
         codec = known.compiled.codec(config.codec_arguments(self.conf), shapes=shapes_of(key, known.schema))
         return self._bind_value(topic, key, known.version, codec, lifetime)
 
@@ -239,11 +222,7 @@ class WritePolicy:
         return bound_pair(topic, key, pair, version, self.conf, is_key=self.is_key, lifetime=lifetime)
 
     def has_keys(self, topic: str) -> bool:
-        """Whether :meth:`for_keys` writes the keys of this topic: as options say, or because its type is KEY_VALUE.
-
-        Raises:
-            SchemaRegistryError: the registry cannot be asked.
-        """
+        """Whether :meth:`for_keys` writes the keys of this topic: as options say, or because its type is KEY_VALUE."""
         self.binding.checked(topic, EncodeError)
         return self.confluent is not None or self._keys_beside or self._type_of(topic) == "KEY_VALUE"
 

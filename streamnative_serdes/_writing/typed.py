@@ -59,11 +59,7 @@ def known_of(typed: TypedSchema, conf: dict[str, Any]) -> SchemaVersion:
 
 
 def half_of(known: SchemaVersion, conf: dict[str, Any], cls: type | None = None) -> _call_path.Half:
-    """The writer of one half of a KEY_VALUE message, or of a message of another type; objects of ``cls`` too.
-
-    Raises:
-        SchemaError: messages of this type cannot be written.
-    """
+    """The writer of one half of a KEY_VALUE message, or of a message of another type; objects of ``cls`` too."""
     options = config.codec_arguments(conf)
     if known.avro is not None:
         return engine_of(conf).half(known.compiled.codec(options, shapes=shapes_of(cls, known.schema)))

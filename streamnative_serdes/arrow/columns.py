@@ -232,12 +232,7 @@ def default_of(options: Mapping[str, Any], field: Field) -> tuple[bytes | None, 
 
 
 class ColumnWriter:
-    """Encodes batches of Arrow columns as messages of one schema. Threads may share it.
-
-    Args:
-        schema: the schema of the messages.
-        options: the options of a codec.
-    """
+    """Encodes batches of Arrow columns as messages of one schema. Threads may share it."""
 
     def __init__(self, schema: Schema, options: config.CodecArguments) -> None:
         self._schema, self._options = schema, config.codec_options(options)

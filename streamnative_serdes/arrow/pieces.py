@@ -64,11 +64,7 @@ def pieces_of_columns(data: Any) -> Pieces:
 
 
 def array_of_batch(batch: pa.RecordBatch) -> object:
-    """Return the array of a batch, without its schema, which a protocol of Arrow would export with each batch.
-
-    Raises:
-        EncodeError: the batch is damaged.
-    """
+    """Return the array of a batch, without its schema, which a protocol of Arrow would export with each batch."""
     array = new_array()
     _sound(batch, EncodeError)._export_to_c(address_of(array))  # noqa: SLF001 (tools/private_members.toml)
     return array

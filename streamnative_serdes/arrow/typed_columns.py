@@ -279,12 +279,7 @@ def _with_failures(counts: RowCounts, failures: int) -> RowCounts:
 
 
 class TypedColumnWriter:
-    """Writes columns as messages of other types than AVRO. Threads may share it.
-
-    Args:
-        parts: the parts that messages are written as.
-        options: the options of a codec.
-    """
+    """Writes columns as messages of other types than AVRO. Threads may share it."""
 
     def __init__(self, parts: Parts, options: config.CodecArguments) -> None:
         self._parts, self._options = parts, config.codec_options(options)

@@ -29,13 +29,7 @@ _FEW: Final = 64  # messages that are read one by one, rather than by half as ma
 
 
 class ConnectReader:
-    """Reads messages as values of one schema; made again, without its caches, in each worker process.
-
-    Args:
-        topic: the Kafka topic.
-        target: the schema.
-        options: of the JsonConverter.
-    """
+    """Reads messages as values of one schema; made again, without its caches, in each worker process."""
 
     def __init__(self, topic: str, target: Schema, options: JsonOptions) -> None:
         self._topic, self._target, self._options = topic, target, options
@@ -76,11 +70,7 @@ class ConnectReader:
         return Decoded(found.flatten() if self.reads_records() else [found], texts.cast(pa.string()))
 
     def read(self, messages: pa.Array, errors: dict[int, str] | None) -> pa.Array:
-        """The values, null where a message is null or cannot be read.
-
-        Args:
-            messages: the messages.
-            errors: gets the error of each message that cannot be read; None raises the first one.
+        """The values, null where a message is null or cannot be read; None for ``errors`` raises the first error.
 
         Raises:
             DecodeError: with the row.
@@ -215,13 +205,7 @@ class _Parts:
 def planned_reader(
     df: DataFrame, value: str, topic: str, conf: Mapping[str, Any], schema: object, *, restart: bool
 ) -> ConnectReader:
-    """On the driver: the reader by the given schema, or by the first message's schema.
-
-    Raises:
-        ConfigError: an option is unknown or invalid, or there is neither a schema nor a message with a schema.
-        DecodeError: the given schema, or the first message, cannot be read.
-        SchemaError: Spark has no type for the schema.
-    """
+    """On the driver: the reader by the given schema, or by the first message's schema."""
     if restart:
         raise ConfigError("schemaEvolution=restart needs a registry", hint="leave it out for connect-json")
     parsed = JsonOptions.parse(conf, strict=True)

@@ -22,11 +22,7 @@ _OF_TABLES: Final = "option."  # PySpark 4.3 gives the options of CREATE TABLE t
 
 
 class Source:
-    """One use of the data source, with Spark's options. Spark pickles it from one planning process to the next.
-
-    Args:
-        given: the options, as Spark passes them.
-    """
+    """One use of the data source, with Spark's options. Spark pickles it from one planning process to the next."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
         warn_of_literal_secrets(given)
@@ -34,11 +30,7 @@ class Source:
         self._plan: Plan | None = None
 
     def schema(self) -> StructType:
-        """The columns of a read, or the columns that an INSERT of SQL may have.
-
-        Raises:
-            SerdesError: an option is invalid, or with ``decode``, the registry refuses or cannot be reached.
-        """
+        """The columns of a read, or the columns that an INSERT of SQL may have."""
         if any(name.lower().startswith(_OF_TABLES) for name in self._given):
             raise _without_options("a table would be of no use")
         if not self._reads():

@@ -101,9 +101,7 @@ def _refuse_unknown(given: Mapping[str, Any]) -> None:
 class MessageRows:
     """The methods of a record batch that a task uses, for a client's messages, which are decoded in place.
 
-    Args:
-        messages: the messages, without errors of the client.
-        names: the columns of Spark's Kafka source that the task knows, by number.
+    ``names`` are the columns of Spark's Kafka source that the task knows, by number.
     """
 
     messages: Sequence[Message]
@@ -163,12 +161,7 @@ class Decoding:
                 yield numbered(columns)
 
     def columns(self, batch: Rows) -> Iterator[list[pa.Array]]:
-        """The columns of a batch, or of as many consecutive parts as needed.
-
-        Raises:
-            DecodeError: a message cannot be read, and the mode is FAILFAST.
-            SchemaEvolvedError: a message is of a newer version than the query may read.
-        """
+        """The columns of a batch, or of as many consecutive parts as needed."""
         for part, decoded in in_parts(batch, self._read):
             found = [*map(part.column, self.keep), *decoded.columns]
             if self.with_errors:

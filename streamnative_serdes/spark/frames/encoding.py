@@ -31,15 +31,8 @@ from streamnative_serdes.spark.types.names import refuse_other_case
 class TopicWriter:
     """Writes a topic by one schema: the given schema, or the topic's latest schema at construction.
 
-    Args:
-        topic: the Kafka topic.
-        conf: options of KafkaAvroSerializer.
-        schema: of the messages, registered on the topic now.
-        confirm: whether the registry is asked for the latest schema, also of a topic that this process knows.
-
-    Raises:
-        SchemaNotFoundError: no schema is given, and the topic has none.
-        IncompatibleSchemaError: the topic refuses the schema.
+    A given ``schema`` is registered on the topic now. With ``confirm``, the registry is asked for the latest schema,
+    also of a topic that this process knows.
     """
 
     def __init__(self, topic: str, conf: Mapping[str, Any], schema: object = None, *, confirm: bool = True) -> None:
@@ -252,13 +245,7 @@ def only_branch(kind: AvroType | Plain | PairParts) -> AvroType | Plain | PairPa
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """Encodes rows to messages; the object goes to the workers.
-
-    Args:
-        topic: the Kafka topic.
-        writer: the topic's writer.
-        record: whether the topic's messages are records.
-    """
+    """Encodes rows to messages; the object goes to the workers."""
 
     topic: str
     writer: Carried[TopicWriter]

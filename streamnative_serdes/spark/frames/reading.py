@@ -43,16 +43,8 @@ class SchemaEvolvedError(SerdesError):
 class TopicReader:
     """Reads a topic as one schema: the given schema, or the topic's latest schema at construction.
 
-    Args:
-        topic: the Kafka topic.
-        conf: options of KafkaAvroDeserializer.
-        schema: the reader's schema.
-        restart: raise SchemaEvolvedError for a message of a newer version than the topic has now.
-        times: read time-micros as TIME, not as BIGINT.
-
-    Raises:
-        ConfigError: ``reader.schema.policy`` is ``writer`` or ``latest.seen``, or contradicts the schema.
-        SchemaNotFoundError: no schema is given, and the topic has none.
+    With ``restart``, a message of a newer version than the topic has now raises SchemaEvolvedError. With ``times``,
+    time-micros is TIME, not BIGINT.
     """
 
     def __init__(self, topic: str, conf: Mapping[str, Any], schema: object, *, restart: bool, times: bool) -> None:
@@ -159,11 +151,6 @@ class TopicReader:
             headers: the messages' headers, in the type of Spark's Kafka source, if the reader needs headers.
             keys: the messages' keys, if the reader needs keys.
             fail: whether a message that cannot be read is an error.
-
-        Raises:
-            DecodeError: a message cannot be read, and ``fail`` is set.
-            SchemaEvolvedError: a message is of a newer version than the query may read.
-            SchemaRegistryError: the registry cannot be asked for a new version.
         """
         columns = self.read(messages, headers, keys, None if fail else _ERRORS).columns
         return Decoded(columns, pa.nulls(len(messages), pa.string()) if fail else columns.pop())

@@ -100,20 +100,7 @@ def planned(
     columns: tuple[str, str],
     seen: SeenSchemas | None,
 ) -> tuple[Mapping[str, Any], object]:
-    """The options and schema to plan ``df`` with: as given, or with ``latest.seen``, the schema of the highest version.
-
-    Args:
-        df: has the messages.
-        conf: options of KafkaAvroDeserializer.
-        schema: the reader's schema, if there is one.
-        topic: the Kafka topic.
-        columns: the columns of messages and of their headers.
-        seen: the versions that the query has read so far.
-
-    Raises:
-        ConfigError: the options contradict each other, or ``df`` is a stream.
-        SchemaNotFoundError: the topic has no schema.
-    """
+    """The options and schema to plan ``df`` with: the given ones, or with ``latest.seen``, the highest version's."""
     deserializer = KafkaAvroDeserializer(conf, schema)
     policy: ReadPolicy = policy_of(deserializer)
     if policy.seen is None:

@@ -237,14 +237,7 @@ class KafkaAvroSink:
 
 @dataclass(frozen=True, slots=True)
 class RowTask:
-    """The task for rows as Python objects, which is pickled for the workers.
-
-    Args:
-        to: the destination.
-        serializer: serializes the values.
-        key: the column or function of the row for the key; None for no keys.
-        value: the column or function of the row for the value; None for the whole row.
-    """
+    """The task for rows as Python objects, which is pickled for the workers."""
 
     to: Sending
     serializer: Carried[KafkaAvroSerializer]
@@ -278,12 +271,7 @@ class RowTask:
 
 @dataclass(frozen=True, slots=True)
 class ColumnsTask:
-    """The task for rows as Arrow columns: a function for mapInArrow that returns no rows.
-
-    Args:
-        to: the destination.
-        columns: the columns of the messages' parts.
-    """
+    """The task for rows as Arrow columns: a function for mapInArrow that returns no rows."""
 
     to: Sending
     columns: SinkColumns

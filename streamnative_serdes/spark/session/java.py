@@ -89,10 +89,7 @@ def parse(settings: str) -> Java | None:
 
 
 def shim(java: Path, folder: Path) -> Path:
-    """Write the script that runs ``java`` without the module it lacks.
-
-    Returns:
-        a JAVA_HOME: a folder inside ``folder`` with the script as ``bin/java``.
+    """Write the script that runs ``java`` without the module it lacks; returns a JAVA_HOME inside ``folder``.
 
     Raises:
         ConfigError: on Windows, where a script cannot replace ``java.exe``.

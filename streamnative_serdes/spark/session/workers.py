@@ -102,12 +102,7 @@ class _Shelf:
 
 
 class _Archive(zipimporter):
-    """Imports from an archive on ``sys.path``, and reads its directory again only if the file has changed.
-
-    Args:
-        path: the archive's, or that of a package in it.
-        state: of the file, before its directory was read.
-    """
+    """Imports from an archive on ``sys.path``, and reads its directory again only if the file has changed."""
 
     def __init__(self, path: str, state: object) -> None:
         super().__init__(path)

@@ -46,11 +46,7 @@ def names_of(option: str, given: Any) -> tuple[str, ...]:
 
 
 def require(df: DataFrame, name: str) -> T.StructField:
-    """The column with this name.
-
-    Raises:
-        ConfigError: the name is missing or ambiguous.
-    """
+    """The column with this name. Raises ConfigError: the name is missing or ambiguous."""
     if df.columns.count(name) > 1:
         raise ConfigError(f"two columns have the name {name!r:.80}", hint="rename or drop one of them")
     if name not in df.columns:
@@ -85,11 +81,7 @@ def refuse_other_headers(what: str, kind: T.DataType) -> None:
 
 
 def column_index(df: DataFrame, name: str) -> int:
-    """The index of the column with this name.
-
-    Raises:
-        ConfigError: the name is missing or ambiguous.
-    """
+    """The index of the column with this name. Raises ConfigError: the name is missing or ambiguous."""
     require(df, name)
     return df.columns.index(name)
 

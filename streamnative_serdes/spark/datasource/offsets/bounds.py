@@ -31,11 +31,7 @@ class Topics:
 
     @classmethod
     def of(cls, options: Options) -> Topics:
-        """The topics of the option ``assign``, ``subscribe`` or ``subscribePattern``.
-
-        Raises:
-            ConfigError: none of these options is given, or several are, or the value is invalid.
-        """
+        """The topics of the option ``assign``, ``subscribe`` or ``subscribePattern``."""
         given = [name for name in STRATEGIES if options.text(name) is not None]
         if len(given) != 1:
             found = f"got {' and '.join(given)}" if given else "got none of them"
@@ -116,11 +112,7 @@ class Bound:
 
 
 def start_of(options: Options, *, stream: bool) -> Bound:
-    """The start of reading: by default, the earliest offsets for a batch, and the latest offsets for a stream.
-
-    Raises:
-        ConfigError: a value is invalid, or a batch would start at the latest offsets.
-    """
+    """The start of reading: by default, the earliest offsets for a batch, and the latest offsets for a stream."""
     no_match = options.one_of("startingOffsetsByTimestampStrategy", "error", "latest", default="error")
     bound = _bound(options, STARTS, LATEST if stream else EARLIEST, "latest" if no_match == "latest" else "error")
     if not stream:
@@ -129,11 +121,7 @@ def start_of(options: Options, *, stream: bool) -> Bound:
 
 
 def end_of(options: Options) -> Bound:
-    """The end of a batch: by default, the latest offsets.
-
-    Raises:
-        ConfigError: a value is invalid, or the batch would end at the earliest offsets.
-    """
+    """The end of a batch: by default, the latest offsets."""
     bound = _bound(options, ENDS, LATEST, "latest")
     _refuse(bound, EARLIEST, "earliest", "end")
     return bound

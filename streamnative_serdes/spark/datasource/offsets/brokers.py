@@ -25,12 +25,7 @@ _INTERNAL: Final = frozenset({"__consumer_offsets", "__transaction_state", "__sh
 
 
 class Brokers:
-    """Asks the brokers. The connection is opened at the first question, and is not pickled.
-
-    Args:
-        kafka: the client's configuration.
-        topics: for errors.
-    """
+    """Asks the brokers. The connection is opened at the first question, and is not pickled."""
 
     def __init__(self, kafka: Mapping[str, Any], topics: Topics) -> None:
         self._kafka, self._topics = dict(kafka), topics
@@ -44,12 +39,7 @@ class Brokers:
         self._admin = None
 
     def places(self) -> list[Place]:
-        """The partitions to read, as of now.
-
-        Raises:
-            ConfigError: a topic or an assigned partition does not exist.
-            BrokerUnavailableError: no broker answers.
-        """
+        """The partitions to read, as of now. Raises ConfigError: a topic or an assigned partition does not exist."""
         there = self.existing()
         if self._topics.assigned is not None:
             for topic, partition in sorted(self._topics.assigned):

@@ -47,10 +47,7 @@ def initial(offsets: Mapping[Place, int]) -> dict[str, Any]:
 def after(start: Any, offsets: Mapping[Place, int], left: Mapping[Place, int] = MappingProxyType({})) -> dict[str, Any]:
     """The end of a batch that begins at ``start``, which Spark passed; ``start`` itself if there are no new messages.
 
-    Args:
-        start: the end of the batch before.
-        offsets: the offsets at the end of the batch.
-        left: the offsets of partitions that an earlier batch left out, which may be missing from ``start``.
+    ``left`` has the offsets of partitions that an earlier batch left out, which may be missing from ``start``.
     """
     begins = restored(start)
     if begins == offsets:
@@ -73,11 +70,7 @@ def begin_of(start: Any, end: Any) -> dict[Place, int]:
 
 
 def restored(found: object) -> dict[Place, int]:
-    """The offsets in a checkpoint.
-
-    Raises:
-        ConfigError: the offsets have a newer format, or belong to another source.
-    """
+    """The offsets in a checkpoint. Raises ConfigError: the offsets have a newer format, or belong to another source."""
     if _is_own(found):
         return _own(found)
     if isinstance(found, dict) and found and all(_is_topic(each) for each in found.values()):

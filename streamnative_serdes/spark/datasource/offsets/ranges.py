@@ -110,13 +110,7 @@ def _part(most: int, size: int, total: int) -> int:
 
 
 class Delay:
-    """Waits until a batch has a number of offsets, or until a time has passed since the batch before.
-
-    Args:
-        least: the number of offsets.
-        seconds: the time.
-        clock: in seconds.
-    """
+    """Waits until a batch has ``least`` offsets, or until ``seconds`` have passed since the batch before."""
 
     def __init__(self, least: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._least, self._seconds, self._clock = least, seconds, clock

@@ -41,14 +41,7 @@ class RangePartition(InputPartition):
 
 
 class BatchReader(DataSourceReader):
-    """Spark's reader of a batch.
-
-    Args:
-        plan: the plan of the read.
-
-    Raises:
-        ConfigError: an option is invalid.
-    """
+    """Spark's reader of a batch."""
 
     def __init__(self, plan: Plan) -> None:
         options = plan.options
@@ -62,13 +55,7 @@ class BatchReader(DataSourceReader):
                 logger.warning("the option %s has no effect on a batch", name)
 
     def partitions(self) -> list[InputPartition]:
-        """The ranges, as of now.
-
-        Raises:
-            ConfigError: a topic or partition does not exist, or the offsets are not possible.
-            OffsetOutOfRangeError: an offset is not available, and ``failOnDataLoss`` is true.
-            BrokerUnavailableError: no broker answers.
-        """
+        """The ranges, as of now; raises as :func:`offsets_between` does."""
         return [RangePartition(span) for span in ranges_of(*self.offsets(), self._least, self._most)]
 
     def offsets(self) -> tuple[dict[Place, int], dict[Place, int]]:

@@ -76,13 +76,7 @@ class Plan:
         return to_arrow_schema(self.schema, **_ZONE)
 
     def batches(self, span: Range) -> Iterator[pa.RecordBatch]:
-        """The columns of a range's messages, in the types that Spark expects; runs in a task.
-
-        Raises:
-            OffsetOutOfRangeError: the broker does not have all of the range, unless ``failOnDataLoss`` is false.
-            DecodeError: a message cannot be decoded, with ``mode`` FAILFAST.
-            BrokerUnavailableError: no broker answered in time.
-        """
+        """The columns of a range's messages, in the types that Spark expects; runs in a task."""
         schema = self._arrow
         for messages in read_range(self.kafka(), span, self.patience):
             for columns in self._columns(span.topic, messages):
@@ -109,12 +103,7 @@ def _client(options: Options) -> dict[str, Any]:
 
 
 def plan(given: Mapping[str, str]) -> Plan:
-    """Plan a read; with ``decode``, this asks the registry.
-
-    Raises:
-        ConfigError: an option is unknown or invalid.
-        SchemaRegistryError: the registry refuses, or cannot be reached.
-    """
+    """Plan a read; with ``decode``, this asks the registry."""
     options = Options.parse(given, "read")
     topics = Topics.of(options)
     # Errors in what only tasks use, or nothing but a stream, are raised now.

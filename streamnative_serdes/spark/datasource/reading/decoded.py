@@ -30,13 +30,7 @@ _SEEN: Final = "latest.seen"
 
 
 def decoding(options: Options, topics: Topics) -> tuple[T.StructType, dict[str, Decoding]]:
-    """Plan to decode ``topics``: the columns, and the decoding of each topic that exists now.
-
-    Raises:
-        ConfigError: an option is invalid, a topic does not exist, or the topics have different schemas.
-        SchemaError: Spark has no type for the schema, or the schema has no such field.
-        SchemaRegistryError: the registry refuses or cannot be reached, or a topic has no schema.
-    """
+    """Plan to decode ``topics``: the columns, and the decoding of each topic that exists now."""
     if options.flag("includeHeaders", False):
         raise ConfigError("includeHeaders has no effect with decode=true", hint="keep=headers keeps the column")
     if options.serdes.get("reader.schema.policy") == _SEEN:
@@ -61,12 +55,7 @@ def decoding(options: Options, topics: Topics) -> tuple[T.StructType, dict[str, 
 
 
 def decoding_of_new(options: Options, topic: str, schema: T.StructType) -> Decoding:
-    """In a task: the decoding of a topic that matches the pattern and is younger than the query; made once a process.
-
-    Raises:
-        ConfigError: the topic has other columns than ``schema``, the columns of the query.
-        SchemaRegistryError: the registry refuses or cannot be reached, or the topic has no schema.
-    """
+    """In a task: the decoding of a matching topic that is younger than the query; made once a process."""
 
     def made() -> Decoding:
         chosen, keep = _read_options(options), kept_columns(options)

@@ -48,11 +48,7 @@ _RETRY_MS: Final = 1_000
 
 
 def stream_reader(plan: Plan) -> DataSourceStreamReader:
-    """The reader of a stream.
-
-    Raises:
-        ConfigError: an option is invalid, has no meaning for a stream, or needs a newer PySpark.
-    """
+    """The reader of a stream. Raises ConfigError: an option is not valid for a stream, or needs a newer PySpark."""
     refuse_ends(plan.options)
     given = [name for name in TRIGGER if plan.options.text(name) is not None]
     if given and not HAS_LIMITS:
@@ -61,11 +57,7 @@ def stream_reader(plan: Plan) -> DataSourceStreamReader:
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Spark's reader of a stream; offsets have the form of ``offsets.checkpoint``.
-
-    Args:
-        plan: the plan of the read.
-    """
+    """Spark's reader of a stream; offsets have the form of ``offsets.checkpoint``."""
 
     def __init__(self, plan: Plan) -> None:
         options = plan.options
@@ -90,12 +82,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {"_plan": self._plan}  # for tasks, which only call read()
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 (Spark's name)
-        """The offsets at which a query without a checkpoint starts.
-
-        Raises:
-            ConfigError: a topic or partition does not exist, or the offsets are not possible.
-            OffsetOutOfRangeError: an offset is not available, and ``failOnDataLoss`` is true.
-        """
+        """The offsets at which a query without a checkpoint starts."""
         places = self._brokers.places()
         starts = self._brokers.at(self._start, places, start=True)
         if self._start.offsets is not None:
@@ -161,10 +148,6 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         A query that continues from its checkpoint is first asked for a batch from the last end to this same end. So the
         beginning of the next batch is known, also before PySpark 4.2.
-
-        Raises:
-            ConfigError: the checkpoint is of another source or a newer format.
-            OffsetOutOfRangeError: messages of the batch are gone, and ``failOnDataLoss`` is true.
         """
         self._known = end
         begins, ends = begin_of(start, end), restored(end)

@@ -48,14 +48,7 @@ class OffsetOutOfRangeError(SerdesError):
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """A task's patience with missing messages.
-
-    Args:
-        fail: whether lost messages are an error.
-        seconds: how long to wait for the next messages.
-        loss_hint: the hint for lost messages.
-        wait_hint: the hint for too short a wait.
-    """
+    """A task's patience with missing messages."""
 
     fail: bool = True
     seconds: float = 120.0
@@ -138,15 +131,7 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
 
 
 def require_valid(kafka: Mapping[str, Any], topic: str) -> None:
-    """Check a consumer's configuration, on the driver: tasks would only find out later.
-
-    Args:
-        kafka: the client's configuration, with ``group.id``.
-        topic: for errors.
-
-    Raises:
-        ConfigError: the client refuses the configuration.
-    """
+    """Check a consumer's configuration, on the driver: tasks would only find out later."""
     from confluent_kafka import Consumer
 
     client(Consumer, {**_DEFAULTS, **kafka, **_SET}, topic).close()
@@ -176,15 +161,7 @@ class Pool:
 
     @contextmanager
     def lease(self, kafka: Mapping[str, Any], topic: str) -> Iterator[Leased]:
-        """A consumer with this configuration, for the block alone. After an error, it is closed.
-
-        Args:
-            kafka: the client's configuration, with ``group.id``.
-            topic: for errors.
-
-        Raises:
-            ConfigError: the client refuses the configuration.
-        """
+        """A consumer with this configuration, for the block alone. After an error, it is closed."""
         key = repr(sorted(kafka.items()))
         leased = self._take(key) or self._open(kafka, topic)
         try:

@@ -46,9 +46,7 @@ def is_fixed(options: Options) -> bool:
 def client_config(options: Options) -> dict[str, Any]:
     """The configuration of a Kafka client for these options, with references resolved in this process.
 
-    Raises:
-        ConfigError: an option of Java's client that librdkafka does not have, a store that cannot be read, or a
-            reference that cannot be resolved. Errors do not show secrets.
+    Errors (ConfigError) do not show secrets.
     """
     names = RENAMED[options.use]
     given: dict[str, str] = dict(_DEFAULTS[options.use])
@@ -80,12 +78,7 @@ _FLAGS: Final = ("required", "requisite", "sufficient", "optional")
 
 
 def from_jaas(text: str) -> dict[str, str]:
-    """The options of librdkafka that sign in as ``text`` does.
-
-    Raises:
-        ConfigError: the text is not a single login module, or of a kind that librdkafka does not have. The error shows
-            no value.
-    """
+    """The options of librdkafka that sign in as ``text`` does. Errors (ConfigError) show no value."""
     found = _ENTRY.fullmatch(text)
     if found is None or found[2].lower() not in _FLAGS:
         raise ConfigError(
@@ -152,11 +145,7 @@ _TYPES: Final = ("PEM", "PKCS12", "JKS")
 
 
 def from_stores(kafka: dict[str, str]) -> dict[str, str]:
-    """``kafka`` with the options ``ssl.keystore.*`` and ``ssl.truststore.*`` replaced by those of librdkafka.
-
-    Raises:
-        ConfigError: a store is of the type JKS, does not exist, or cannot be opened with its password.
-    """
+    """``kafka`` with the options ``ssl.keystore.*`` and ``ssl.truststore.*`` replaced by those of librdkafka."""
     given = dict(kafka)
     made = {**_key_store(given), **_trust_store(given)}
     for name in ("ssl.keystore.type", "ssl.truststore.type", "ssl.truststore.password", "ssl.truststore.location"):

@@ -102,14 +102,11 @@ JAVAS: Final[Mapping[str, str]] = {
 
 
 def refuse_unknown(given: Iterable[str], others: Mapping[str, str]) -> None:
-    """Check the names of the client's options.
+    """Refuse an option of the client that neither librdkafka nor Java's client has; the hint has the nearest one.
 
     Args:
         given: names without ``kafka.``.
         others: all other options, as users write them, by lower-case name.
-
-    Raises:
-        ConfigError: neither librdkafka nor Java's client has an option of this name; the hint has the nearest one.
     """
     javas = {name for names in RENAMED.values() for name in names} | STORES | JAVAS.keys() | REFUSED.keys()
     known = LIBRDKAFKAS | javas

@@ -67,12 +67,7 @@ class Options:
 
     @classmethod
     def parse(cls, given: Mapping[str, str], use: Use) -> Options:
-        """Sort the options in ``given`` by their owners.
-
-        Raises:
-            ConfigError: an option is unknown, makes no sense for this use, or one that Spark's Kafka source refuses
-                too; or ``kafka.bootstrap.servers`` is missing.
-        """
+        """Sort the options in ``given`` by their owners."""
         lower = {name.lower(): value for name, value in dict(given).items()}
         own = {name: value for name, value in lower.items() if name in _OWN[use]}
         kafka = {name.removeprefix(_KAFKA): value for name, value in lower.items() if _is_clients(name)}
@@ -91,11 +86,7 @@ class Options:
         return self.own.get(name.lower())
 
     def flag(self, name: str, default: bool) -> bool:
-        """The value of an option that is true or false.
-
-        Raises:
-            ConfigError: the value is neither.
-        """
+        """The value of an option that is true or false. Raises ConfigError: the value is neither."""
         value = self.text(name)
         if value is None:
             return default
@@ -236,9 +227,7 @@ _T = TypeVar("_T")
 class CarriedWithSecrets(Carried[_T]):
     """As :class:`Carried`; each process resolves the references to secrets itself.
 
-    Args:
-        value: made from ``options.conf()``; must pickle without cloudpickle.
-        options: the options.
+    ``value`` was made from ``options.conf()``, and must pickle without cloudpickle.
     """
 
     def __init__(self, value: _T, options: Options) -> None:

@@ -96,9 +96,7 @@ def _is_literal(name: str, value: str) -> bool:
 def resolved(name: str, value: str) -> str:
     """The value of the option ``name``, as given to Spark, with its reference resolved in this process.
 
-    Raises:
-        ConfigError: the environment variable or the file does not exist, or is empty; the error names the option and
-            the reference, never a secret.
+    Errors (ConfigError) name the option and the reference, never a secret.
     """
     bare = name.lower()
     takes = is_secret(bare) or bare.removeprefix("kafka.") in _MAY_REFER
@@ -145,12 +143,7 @@ _PROCESSES: Final = Path("/proc")
 
 
 def warn_of_literal_secrets(options: Mapping[str, str], processes: Path = _PROCESSES) -> None:
-    """Log which options have literal secrets, in a process of a Connect server.
-
-    Args:
-        options: as the user gave them.
-        processes: the folder in which the operating system describes processes.
-    """
+    """Log which options have literal secrets, in a process of a Connect server."""
     names = literal_secrets(options)
     if names and _is_connect(processes):
         logger.warning(

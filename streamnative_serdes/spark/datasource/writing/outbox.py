@@ -78,13 +78,7 @@ class DeliveryError(SerdesError):
 class Outbox:
     """One producer, used by one task at a time; :func:`outbox` provides it.
 
-    Args:
-        kafka: the client's configuration.
-        topic: the first task's topic, for errors.
-        places: note the offsets of messages, which takes a call for each message; see :meth:`places`.
-
-    Attributes:
-        producer: the client.
+    With ``places``, it notes the offsets of messages, which takes a call for each message; see :meth:`places`.
     """
 
     def __init__(self, kafka: Mapping[str, Any], topic: str, *, places: bool = False) -> None:
@@ -131,13 +125,8 @@ class Outbox:
     ) -> None:
         """Hand a message to the client; blocks while its queue is full.
 
-        Args:
-            value: the message's value.
-            key: the message's key.
-            headers: the message's headers.
-            partition: the partition to write; by default, the client's partitioner decides.
-            moment: the message's timestamp in milliseconds since 1970; by default, the present time.
-            topic: the topic to write; by default, the task's.
+        By default, the client's partitioner chooses the partition, and the topic is the task's. ``moment`` is the
+        message's timestamp in milliseconds since 1970; by default, the present time.
 
         Raises:
             DeliveryError: this message, or an earlier one, cannot be delivered.
@@ -187,11 +176,7 @@ class Outbox:
         return [message for message, given in zip(messages, batch, strict=True) if "_error" in given]
 
     def flush(self) -> None:
-        """Wait until all messages are delivered.
-
-        Raises:
-            DeliveryError: a message was not delivered in time.
-        """
+        """Wait until all messages are delivered. Raises DeliveryError: a message was not delivered in time."""
         left = self._serve(lambda: self.producer.flush(self._patience))  # longer than the client's for each message
         self._raise_failed(left)
 
@@ -206,11 +191,7 @@ class Outbox:
         return dict(self._ends)
 
     def _serve(self, serve: Callable[[], int]) -> int:
-        """Let the client report. A fenced client raises an error and still calls its callbacks: a SystemError.
-
-        Raises:
-            DeliveryError: no messages are delivered any more.
-        """
+        """Let the client report. A fenced client raises an error and still calls its callbacks: a SystemError."""
         try:
             return serve()
         except (self._refused, SystemError) as error:
@@ -244,10 +225,6 @@ def require_broker(kafka: Mapping[str, Any], topic: str) -> Mapping[str, Any]:
     Returns:
         The configuration that tasks have to add: none or, if the brokers give no producer ids, that producers are not
         idempotent.
-
-    Raises:
-        BrokerUnavailableError: no broker answers.
-        ConfigError: the client refuses its configuration, or this asks for idempotence that the brokers do not have.
     """
     from confluent_kafka import Producer
 
@@ -265,10 +242,6 @@ def outbox(kafka: Mapping[str, Any], topic: str, most_reasons: int = 5, *, place
     """This process's producer for this configuration. Leaving the block waits until all messages are delivered.
 
     The producer of a failed task is not reused. With ``places``, :meth:`Outbox.places` has the offsets of messages.
-
-    Raises:
-        ConfigError: the client refuses its configuration.
-        DeliveryError: a message was not delivered; the error has at most ``most_reasons`` reasons.
     """
     idle: list[Outbox] = kept(key_of("outbox", dict(kafka), places), list)
     box = idle.pop() if idle else Outbox(kafka, topic, places=places)

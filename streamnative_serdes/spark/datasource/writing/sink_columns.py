@@ -83,11 +83,6 @@ def match_columns(schema: T.StructType, topic: str | None, encode: str, options:
         topic: where all messages go; None if the column ``topic`` says it.
         encode: ``RAW``, ``VALUE`` or ``COLUMNS``.
         options: ``keep``, ``schema`` and those of the serializer.
-
-    Raises:
-        ConfigError: a column is missing, there twice, or has a type that it cannot have; or there is no topic.
-        EncodeError: the type of a column does not match its field.
-        SchemaRegistryError: the registry refuses the schema, or cannot be reached.
     """
     keep = kept_parts(options, all_columns=encode == COLUMNS)
     parts = _parts_of(schema, encode, keep)

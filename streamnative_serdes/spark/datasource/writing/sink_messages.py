@@ -29,14 +29,7 @@ from .writes import ROW_HEADER, Sent, Write, partition_of_task
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """The destination of messages, and their common headers.
-
-    Args:
-        topic: the Kafka topic.
-        kafka: the producer's configuration.
-        write: identifies this write in the headers; None for no headers.
-        most_reasons: how many undelivered messages the error explains at most.
-    """
+    """The destination of messages, and their common headers."""
 
     topic: str
     kafka: Mapping[str, Any] = field(repr=False)  # may contain credentials
@@ -67,11 +60,6 @@ def filled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch] | None
 def send_batches(batches: Iterator[pa.RecordBatch], columns: SinkColumns, to: Sending) -> Sent:
     """Send the rows of one partition: at least once, since Spark may run a task again.
 
-    Args:
-        batches: the rows, at least one.
-        columns: the columns of the messages' parts.
-        to: the destination.
-
     Raises:
         EncodeError: a row does not fit the schema.
         DeliveryError: a message could not be delivered.
@@ -86,13 +74,7 @@ def send_batches(batches: Iterator[pa.RecordBatch], columns: SinkColumns, to: Se
 
 
 class MessageBatches:
-    """Sends the batches of one task; counts their rows.
-
-    Args:
-        columns: the columns of the messages' parts.
-        to: the topic, with an empty name if each row has its own topic; and the headers of all messages.
-        out: the task's producer.
-    """
+    """Sends the batches of one task; counts their rows. The topic of ``to`` is empty if each row has its own."""
 
     def __init__(self, columns: SinkColumns, to: Sending, out: Outbox) -> None:
         self._columns, self._to, self._out = columns, to, out
@@ -100,12 +82,7 @@ class MessageBatches:
         self.sent = 0
 
     def send(self, batch: pa.RecordBatch) -> None:
-        """Send the rows of a batch.
-
-        Raises:
-            EncodeError: a row does not fit the schema, or a part of a message cannot be written.
-            DeliveryError: a message could not be delivered.
-        """
+        """Send the rows of a batch."""
         try:
             for part, encoded in in_parts(batch, self._columns.encode):
                 self._send(part, encoded)

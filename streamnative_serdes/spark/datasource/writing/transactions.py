@@ -87,12 +87,9 @@ class OtherRowsError(TransactionError):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The owner of a transaction.
+    """The owner of a transaction: a task's partition in a batch of a query.
 
-    Args:
-        query: the id of the query; for a batch write, an id of this write; for the driver, ``driver``.
-        batch: the id of the batch; 0 for a batch write.
-        partition: of the task.
+    A batch write has an id of its own as ``query``, and 0 as ``batch``; the driver's query is ``driver``.
     """
 
     query: str
@@ -131,13 +128,7 @@ def _digest(row: pa.RecordBatch) -> str:
 
 
 class Transaction:
-    """The transaction of one attempt; :func:`transaction` provides it.
-
-    Args:
-        kafka: the client's configuration.
-        topic: where all rows go.
-        identity: the owner.
-    """
+    """The transaction of one attempt; :func:`transaction` provides it."""
 
     def __init__(self, kafka: Mapping[str, Any], topic: str, identity: Identity) -> None:
         self._topic, self._identity = topic, identity
@@ -148,12 +139,7 @@ class Transaction:
         self._open = False
 
     def begin(self, consumer: Consumer) -> Rows | None:
-        """Fence older attempts. Then begin, or if this batch was committed already, return its rows.
-
-        Raises:
-            StaleBatchError: a later batch was committed.
-            as :meth:`fence`.
-        """
+        """Fence older attempts. Then begin, or if this batch was committed already, return its rows."""
         self.fence()
         with self._explained("begin"):
             committed = _committed(consumer, self._topic, self._identity)
@@ -164,12 +150,7 @@ class Transaction:
         return None
 
     def fence(self) -> None:
-        """Abort the open transaction of an older attempt, and keep that attempt from continuing.
-
-        Raises:
-            ConfigError: the broker refuses the time limit.
-            TransactionError: the broker refuses otherwise, or does not support transactions.
-        """
+        """Abort the open transaction of an older attempt, and keep that attempt from continuing."""
         self._connect()
         with self._explained("begin"):
             _until_done(lambda: self.out.producer.init_transactions(_ANSWER_SECONDS))
@@ -182,13 +163,7 @@ class Transaction:
             self.out.producer.list_topics(self._topic, timeout=_CONNECT_SECONDS)
 
     def commit(self, consumer: Consumer, rows: Rows) -> None:
-        """Commit the rows and the marker.
-
-        Raises:
-            DeliveryError: a message was not delivered.
-            FencedError: the transaction was aborted by a newer attempt or by the broker.
-            TransactionError: the transaction could not be committed.
-        """
+        """Commit the rows and the marker."""
         from confluent_kafka import TopicPartition
 
         producer = self.out.producer
@@ -257,10 +232,6 @@ def try_transactions(kafka: Mapping[str, Any], topic: str) -> None:
 
     The rights of a user may be limited to the ids of one query. So a refusal of the driver's own id is not an error;
     tasks find out whether their ids are permitted.
-
-    Raises:
-        ConfigError: the client refuses its configuration, or the broker the time limit.
-        TransactionError: the broker does not support transactions, or does not answer in time.
     """
     from confluent_kafka import KafkaException
 
@@ -273,12 +244,7 @@ def try_transactions(kafka: Mapping[str, Any], topic: str) -> None:
 
 
 def require_transactions(kafka: Mapping[str, Any], topic: str) -> None:
-    """On the driver, before anything else: find out whether the brokers have transactions at all.
-
-    Raises:
-        BrokerUnavailableError: no broker answers.
-        TransactionError: the brokers have no transactions.
-    """
+    """On the driver, before anything else: find out whether the brokers have transactions at all."""
     if (reason := no_producer_ids(kafka, topic)) is not None:
         raise TransactionError(
             f"transactions are not possible: {reason}",
@@ -288,12 +254,7 @@ def require_transactions(kafka: Mapping[str, Any], topic: str) -> None:
 
 
 def committed_rows(kafka: Mapping[str, Any], topic: str, identity: Identity) -> Rows | None:
-    """The rows of this batch, if it was committed; needs no transaction, for tasks that have no rows to send.
-
-    Raises:
-        StaleBatchError: a later batch was committed.
-        TransactionError: the broker does not say.
-    """
+    """The rows of this batch, if it was committed; needs no transaction, for tasks that have no rows to send."""
     with _marker_reader(kafka, topic, identity) as consumer:
         return _committed(consumer, topic, identity)
 
@@ -355,16 +316,7 @@ class TransactionalOutbox(Outbox):
 
 @contextmanager
 def transaction(kafka: Mapping[str, Any], topic: str, identity: Identity) -> Iterator[tuple[Transaction, Consumer]]:
-    """A transaction, and the consumer that reads its marker. The transaction is aborted if the block fails.
-
-    Args:
-        kafka: the client's configuration.
-        topic: where all rows go.
-        identity: the owner.
-
-    Raises:
-        ConfigError: the client refuses its configuration.
-    """
+    """A transaction, and the consumer that reads its marker. The transaction is aborted if the block fails."""
     with _marker_reader(kafka, topic, identity) as consumer:
         mine = Transaction(kafka, topic, identity)
         mine.out.begin(topic, 5)

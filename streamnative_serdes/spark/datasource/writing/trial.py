@@ -33,10 +33,7 @@ _UNKNOWN: Final = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITIO
 def try_write(kafka: Mapping[str, Any], topic: str | None, *, transactional: bool) -> None:
     """Try the steps of the tasks, once in a process, since a process plans many batches of a stream.
 
-    Args:
-        kafka: the client's configuration.
-        topic: the topic of all rows; None if each row has its own.
-        transactional: whether tasks send in transactions.
+    ``topic`` is None if each row has its own.
 
     Raises:
         ConfigError: the client refuses its configuration, the broker the time limit of transactions, or the topic does

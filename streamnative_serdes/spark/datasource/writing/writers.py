@@ -101,11 +101,7 @@ def writer(given: Mapping[str, str], schema: T.StructType, overwrite: bool) -> D
 
 
 def stream_writer(given: Mapping[str, str], schema: T.StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: ARG001
-    """For ``df.writeStream``: plans each batch. In the mode complete (``overwrite``), each batch appends all its rows.
-
-    Raises:
-        as :func:`writer`.
-    """
+    """For ``df.writeStream``: plans each batch. In the mode complete (``overwrite``), each appends all its rows."""
     options = _parsed(given)
     # Spark makes a writer again to commit a batch, which needs no plan, and asks neither registry nor broker.
     task = None if _commits() else _planned(options, schema, None)
@@ -115,12 +111,7 @@ def stream_writer(given: Mapping[str, str], schema: T.StructType, overwrite: boo
 
 
 def columns_to_write(given: Mapping[str, str]) -> T.StructType:
-    """The columns of a view for INSERT: parts of messages, or fields of the topic's schema.
-
-    Raises:
-        ConfigError: an option is unknown, or with ``encode``, ``keep`` is wrong or there is no topic.
-        SchemaRegistryError: with ``encode``, the registry refuses or cannot be reached.
-    """
+    """The columns of a view for INSERT: parts of messages, or fields of the topic's schema."""
     if not _has_options(given):
         return _PARTS  # of a table that has lost its options; writing to it says so
     options = Options.parse(given, "write")
@@ -231,14 +222,7 @@ class Task:
     more: Mapping[str, Any]
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Sent:
-        """Send the rows of one partition.
-
-        Raises:
-            EncodeError: a row does not fit the schema.
-            DeliveryError: a message could not be delivered.
-            TransactionError: the transaction was not committed.
-            ConfigError: Spark does not tell the ids of the query and the batch, which are needed.
-        """
+        """Send the rows of one partition."""
         rows = filled(batches)
         if rows is None:
             return self._without_rows()
@@ -297,11 +281,7 @@ def _require_same(committed: Rows, rows: Rows, identity: Identity, topic: str) -
 
 
 class BatchWriter(DataSourceArrowWriter):
-    """Spark's writer of a batch.
-
-    Args:
-        task: the work for each partition.
-    """
+    """Spark's writer of a batch."""
 
     def __init__(self, task: Task) -> None:
         self._task = task

@@ -140,13 +140,7 @@ _writes = _Writes()
 
 @dataclass
 class Sent(WriterCommitMessage):
-    """The messages that one task has written.
-
-    Args:
-        partition: of the task.
-        messages: the number of messages.
-        again: another attempt had committed the messages before; only with transactions.
-    """
+    """The number of messages that one task has written; ``again``: another attempt had committed them before."""
 
     partition: int
     messages: int = 0
