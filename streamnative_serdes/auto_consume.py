@@ -15,8 +15,7 @@ from ._call_path import policy_of
 from ._lifecycle import Lifecycle
 from ._reading.any_type import AnyTypePolicy, DecodedBy, GenericObject, Rule
 from ._reading.messages import OnError, Received, read_many, read_one
-from ._reading.readers import UNREAD_KEY
-from ._reading.topic_schema import TopicSchema
+from ._reading.topic_schema import UNREAD_KEY, TopicSchema
 from .errors import DecodeError
 from .key_value import SEPARATED
 from .schema_registry import require_version

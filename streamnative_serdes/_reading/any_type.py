@@ -29,8 +29,7 @@ from .attempts import headerless, is_sign
 from .guess_format import with_hint
 from .pairs import inline_keys
 from .policy import NO_SCHEMA_YET, ReadPolicy
-from .readers import FRAMED, Read, Readers
-from .topic_schema import Part, TopicSchema
+from .topic_schema import FRAMED, Part, Read, Readers, TopicSchema
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from streamnative_serdes._config import WRITER, CodecArguments, schema_limits
 from streamnative_serdes._formats import EXTERNAL, OUTSIDE
 from streamnative_serdes._schema import parse_given
 from streamnative_serdes._topics.binding import Binding, Topic
-from streamnative_serdes._topics.schema_version import Compiled, Halves, SchemaVersion
+from streamnative_serdes._topics.schema_version import Compiled, SchemaVersion
 from streamnative_serdes._topics.topic_state import TopicState
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, SchemaError
@@ -73,7 +73,7 @@ class PairReading:
         return self._target(latest, "key"), self._target(latest, "value")
 
     def _target(self, latest: SchemaVersion, name: str) -> SchemaVersion:
-        half, reading = _half_of(latest, name), self._readings[name]
+        half, reading = latest.half(name), self._readings[name]
         if half.avro is None or reading is None:
             self._refuse_other_type(half, name, reading)
         if reading is not None:
@@ -88,10 +88,6 @@ class PairReading:
         return SchemaVersion(
             SchemaInfo(latest.version, given.type, shape.text, properties=half.info.properties), latest.topic
         )
-
-    def refuse_no_pair(self, known: SchemaVersion) -> None:
-        """Raise SchemaError: the messages are of another type, but schemas of both halves were given."""
-        _halves_of(known)
 
     def bound(
         self,
@@ -138,7 +134,7 @@ class PairReading:
         self, state: TopicState, known: SchemaVersion, name: str, options: CodecArguments, *, alone: bool
     ) -> tuple[_call_path.Half, float]:
         """The reader of one half, and its lifetime in seconds."""
-        half, reading = _half_of(known, name), self._readings[name]
+        half, reading = known.half(name), self._readings[name]
         if half.avro is None:
             self._refuse_other_type(half, name, reading)
             form = half.format(options, schema_limits(self._conf))
@@ -150,7 +146,7 @@ class PairReading:
             self._binding.require(state, reader)
         else:
             version, lifetime = self._reader(state, known.version)
-            reader = None if version is None else _half_of(version, name).schema
+            reader = None if version is None else version.half(name).schema
         try:
             if alone and reader is not None:
                 return self._engine.half(Compiled(reader).codec(options, None, shapes)), lifetime
@@ -180,17 +176,3 @@ def inline_keys(topic: str) -> ConfigError:
         topic=topic,
         hint="read the values; each is a KeyValue",
     )
-
-
-def _half_of(known: SchemaVersion, name: str) -> SchemaVersion:
-    halves = _halves_of(known)
-    return halves.key if name == "key" else halves.value
-
-
-def _halves_of(known: SchemaVersion) -> Halves:
-    """Raises: SchemaError: the schema is not of type KEY_VALUE."""
-    if known.halves is None:
-        raise SchemaError(
-            f"expected a schema of type KEY_VALUE, got type {known.type}", topic=known.topic, version=known.version
-        )
-    return known.halves

@@ -127,7 +127,7 @@ class ReadPolicy:
             alone = key == _call_path.LATEST and self.pairs.alone
             return self.pairs.bound(state, key, known, lifetime, self.codec_options(key), alone=alone)
         if self.pairs.alone:
-            self.pairs.refuse_no_pair(known)
+            known.half("value")  # raises SchemaError: schemas of both halves were given
         if for_key and known is not self._bare_keys:
             refuse_keys(topic, known.type)
         codec, holds = self._codec(state, key, known)

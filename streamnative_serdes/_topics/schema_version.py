@@ -137,6 +137,13 @@ class SchemaVersion:
     def type(self) -> str:
         return self.info.type
 
+    def half(self, name: str) -> SchemaVersion:
+        """The half "key" or "value". Raises SchemaError: the type is not KEY_VALUE."""
+        if self.halves is None:
+            text = f"expected a schema of type KEY_VALUE, got type {self.type}"
+            raise SchemaError(text, topic=self.topic, version=self.version)
+        return self.halves.key if name == "key" else self.halves.value
+
     @property
     def outside(self) -> bool:
         """Whether the schemas of values are in a registry outside of Pulsar: only ids beside the messages name them."""

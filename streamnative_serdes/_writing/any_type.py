@@ -18,8 +18,8 @@ from streamnative_serdes.key_value import KeyValue, KeyValueSchema, refuse_keys,
 from streamnative_serdes.models import is_model
 from streamnative_serdes.serialization import MessageField, SerializationContext
 
+from .pairs import half_of, known_of
 from .policy import WritePolicy
-from .typed import half_of, known_of
 
 _SCHEMALESS: Final = frozenset({"BYTES", "NONE"})
 

@@ -22,8 +22,7 @@ from streamnative_serdes.key_value import KeyValue, KeyValueSchema, TypedSchema,
 from streamnative_serdes.models import is_model
 from streamnative_serdes.serialization import MessageField, SerializationContext
 
-from .pairs import WrittenPair, bound_pair, given_pair, topics_pair
-from .typed import codec_of, shapes_of
+from .pairs import WrittenPair, bound_pair, codec_of, given_pair, shapes_of, topics_pair
 
 if TYPE_CHECKING:
     from streamnative_serdes.arrow import ColumnWriter

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -124,7 +123,7 @@ def with_errors(schema: pa.Schema, error_column: str | None) -> pa.Schema:
     return schema if error_column is None else schema.append(pa.field(error_column, pa.string()))
 
 
-class BatchColumns(ABC):
+class BatchColumns:
     """The Arrow columns that batches of messages are read into.
 
     Args:
@@ -132,21 +131,6 @@ class BatchColumns(ABC):
     """
 
     arrow_schema: pa.Schema
-
-    @abstractmethod
-    def decode(
-        self,
-        data: Any,
-        find: Callable[[int], Routes | SerdesError],
-        failed: Callable[[int, list[DecodeError], bytes], Routes | SerdesError],
-        *,
-        error_column: str | None = None,
-        framed: bool = True,
-        signs: Any = None,
-        keys: Any = None,
-        message_keys: Any = None,
-    ) -> tuple[pa.RecordBatch, RowCounts, int]:
-        """As ``_arrow.decode_batch``. ``message_keys`` are messages' keys, in any form that messages have."""
 
 
 class Columns(BatchColumns):
@@ -211,6 +195,7 @@ class Columns(BatchColumns):
         keys: Any = None,
         message_keys: Any = None,  # noqa: ARG002 - of KEY_VALUE topics
     ) -> tuple[pa.RecordBatch, RowCounts, int]:
+        """As ``_arrow.decode_batch``. ``message_keys`` are messages' keys, in any form that messages have."""
         kind, arrays = pieces_of_messages(data)
         array, counts, size = decode_batch(
             self._layout, self._options, framed, kind, arrays, find, failed, error_column, signs, keys

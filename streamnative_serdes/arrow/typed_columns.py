@@ -147,7 +147,7 @@ class TypedColumns(BatchColumns):
         keys: Any = None,
         message_keys: Any = None,
     ) -> tuple[pa.RecordBatch, RowCounts, int]:
-        """As ``_arrow.decode_batch``."""
+        """As :meth:`Columns.decode`."""
         paired = None if message_keys is None else array_of_keys(message_keys)
         pieces = messages_of(data) if self._inner else pieces_of_messages(data)
 

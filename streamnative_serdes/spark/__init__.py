@@ -43,34 +43,25 @@ __all__ = [
     "to_spark_type",
 ]
 
-_HOMES = {
-    "BrokerUnavailableError": "streamnative_serdes._kafka",
-    "DeliveryError": "datasource.writing.outbox",
-    "FencedError": "datasource.writing.transactions",
-    "KafkaAvroSink": "partitions.sink",
-    "KafkaAvroSource": "partitions.source",
-    "OffsetOutOfRangeError": "datasource.reading.task",
-    "OffsetRange": "datasource.offsets.ranges",
-    "OtherRowsError": "datasource.writing.transactions",
-    "Received": "partitions.source",
-    "SchemaEvolvedError": "frames.reading",
-    "SeenSchemas": "frames.seen",
-    "StaleBatchError": "datasource.writing.transactions",
-    "TransactionError": "datasource.writing.transactions",
-    "decode_df": "frames.frames",
-    "encode_df": "frames.frames",
-    "from_avro": "frames.functions",
-    "split_errors": "frames.frames",
-    "to_avro": "frames.functions",
-    "to_avro_schema": "types.avro",
-    "to_spark_type": "types.avro",
+_NAMES = {
+    "streamnative_serdes._kafka": ("BrokerUnavailableError",),
+    ".datasource.offsets.ranges": ("OffsetRange",),
+    ".datasource.reading.task": ("OffsetOutOfRangeError",),
+    ".datasource.writing.outbox": ("DeliveryError",),
+    ".datasource.writing.transactions": ("FencedError", "OtherRowsError", "StaleBatchError", "TransactionError"),
+    ".frames.frames": ("decode_df", "encode_df", "split_errors"),
+    ".frames.functions": ("from_avro", "to_avro"),
+    ".frames.reading": ("SchemaEvolvedError",),
+    ".frames.seen": ("SeenSchemas",),
+    ".partitions.sink": ("KafkaAvroSink",),
+    ".partitions.source": ("KafkaAvroSource", "Received"),
+    ".types.avro": ("to_avro_schema", "to_spark_type"),
 }
-_PACKAGE = "streamnative_serdes."
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
     # Imported on first use: spark.session.java works without PySpark, and importing PySpark takes a second.
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = _HOMES[name]
-    return getattr(import_module(home if home.startswith(_PACKAGE) else f".{home}", __name__), name)
+    return getattr(import_module(_HOMES[name], __name__), name)

@@ -19,8 +19,7 @@ from streamnative_serdes.errors import BatchTooLargeError, ConfigError, DecodeEr
 from streamnative_serdes.spark.types.arrow import Decoded
 from streamnative_serdes.spark.types.names import backticked
 
-from .columns import column_of, converter
-from .payloads import MOST_BYTES, NotReadError, can_read, read_payloads
+from .columns import MOST_BYTES, NotReadError, can_read, column_of, converter, read_payloads
 from .types import to_spark_type
 
 CONNECT_JSON: Final = "connect-json"

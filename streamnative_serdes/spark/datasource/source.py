@@ -41,10 +41,10 @@ class Source:
         return self._planned().schema
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        from .reading import batch, push_down
+        from .reading import batch
 
         planned = self._checked(schema)
-        return push_down.PushingReader(planned) if push_down.is_enabled() else batch.BatchReader(planned)
+        return batch.PushingReader(planned) if batch.is_enabled() else batch.BatchReader(planned)
 
     def stream_reader(self, schema: StructType) -> DataSourceStreamReader:
         from .reading.stream import stream_reader

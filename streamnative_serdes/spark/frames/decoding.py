@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -141,7 +141,7 @@ class Decoding:
         around: field of a dead letter -> column of the field.
         keep: columns to keep, in front of the new columns.
         with_errors: whether a column of errors follows the new columns.
-        names: the names of the columns, if messages come from a client: those of Spark's Kafka source.
+        names: the names of the columns; if messages come from a client, those of Spark's Kafka source.
     """
 
     topic: str
@@ -206,6 +206,52 @@ class Decoding:
 def numbered(arrays: list[pa.Array]) -> pa.RecordBatch:
     """A batch whose columns have numbers as names: Spark matches the columns by position."""
     return pa.RecordBatch.from_arrays(arrays, [str(number) for number in range(len(arrays))])
+
+
+def decoding_of(
+    topic: str,
+    reader: Carried[Any],
+    options: ReadOptions,
+    value: str = "value",
+    *,
+    headers: str | None,
+    keys: str | None,
+    around: Mapping[str, str],
+    keep: Sequence[str],
+) -> Decoding:
+    """The decoding of the columns with these names, which are its ``names``; the arguments are as for Decoding."""
+    names = tuple(dict.fromkeys(filter(None, [value, headers, keys, *around.values(), *keep])))
+    place = {name: number for number, name in enumerate(names)}
+    return Decoding(
+        topic,
+        reader,
+        options.mode,
+        place[value],
+        None if headers is None else place[headers],
+        None if keys is None else place[keys],
+        {name: place[column] for name, column in around.items()},
+        tuple(place[name] for name in keep),
+        options.error_column is not None,
+        names,
+    )
+
+
+def result_columns(kept: Iterable[T.StructField], reader: Reader, options: ReadOptions, topic: str) -> T.StructType:
+    """The columns of the result: ``kept``, those of the decoded fields, and that of errors.
+
+    Raises:
+        ConfigError: the result would have no column.
+    """
+    columns = [*kept, *new_columns(reader)]
+    if options.error_column:
+        columns.append(T.StructField(options.error_column, DEAD_LETTER))
+    if not columns:
+        raise ConfigError(
+            "the schema has no fields, so the result would have no columns",
+            topic=topic,
+            hint="keep a column, or set errorColumn",
+        )
+    return T.StructType(columns)
 
 
 def new_columns(reader: Reader) -> list[T.StructField]:

@@ -17,9 +17,8 @@ from streamnative_serdes._formats.parts import PairParts, Parts, Plain
 from streamnative_serdes._schema import MISSING, Array, AvroType, Map, Record, Schema, Union
 from streamnative_serdes._schema.unmatched import unmatched
 from streamnative_serdes._topics.schema_version import parts_of
-from streamnative_serdes._writing.pairs import codec_of_values
+from streamnative_serdes._writing.pairs import codec_of_values, known_of
 from streamnative_serdes._writing.policy import WritePolicy
-from streamnative_serdes._writing.typed import known_of
 from streamnative_serdes.errors import ConfigError, EncodeError
 from streamnative_serdes.key_value import TypedSchema
 from streamnative_serdes.serializer import KafkaAvroSerializer

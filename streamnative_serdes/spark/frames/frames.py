@@ -26,7 +26,7 @@ from streamnative_serdes.spark.types.names import (
     require_headers,
 )
 
-from .decoding import DEAD_LETTER, FAILFAST, Decoding, ReadOptions, new_columns, numbered
+from .decoding import DEAD_LETTER, FAILFAST, ReadOptions, decoding_of, numbered, result_columns
 from .encoding import Encoder
 from .reading import TopicReader
 from .seen import SeenSchemas, planned
@@ -104,33 +104,15 @@ def decode_df(
     _require_bytes(df, value)
     warn_of_workers(df.sparkSession)
     reader = _reader(df, conf, schema, topic, (value, headers), seen, converter, chosen)
-    of_headers = [require_headers(df, name_of("headers", headers))] if reader.needs_headers() else []
-    of_keys = [_require_keys(df, name_of("key", key), topic)] if reader.needs_keys() else []
-    around = _around(df, value, chosen, *of_keys)
-    needed = list(dict.fromkeys([value, *of_headers, *of_keys, *around.values(), *keep]))
-    place = {name: number for number, name in enumerate(needed)}
-    task = Decoding(
-        topic,
-        Carried(reader),
-        chosen.mode,
-        place[value],
-        place[of_headers[0]] if of_headers else None,
-        place[of_keys[0]] if of_keys else None,
-        {name: place[column] for name, column in around.items()},
-        tuple(place[name] for name in keep),
-        chosen.error_column is not None,
+    of_headers = require_headers(df, name_of("headers", headers)) if reader.needs_headers() else None
+    of_keys = _require_keys(df, name_of("key", key), topic) if reader.needs_keys() else None
+    around = _around(df, value, chosen, of_keys or "key")
+    task = decoding_of(
+        topic, Carried(reader), chosen, value, headers=of_headers, keys=of_keys, around=around, keep=keep
     )
-    columns = [*(require(df, name) for name in keep), *new_columns(reader)]
-    if chosen.error_column:
-        columns.append(T.StructField(chosen.error_column, DEAD_LETTER))
-    if not columns:
-        raise ConfigError(
-            "the schema has no fields, so the result would have no columns",
-            topic=topic,
-            hint="keep a column, or set errorColumn",
-        )
-    refuse_doubles(df, [column.name for column in columns])
-    return pick(df, needed).mapInArrow(task, T.StructType(columns))
+    columns = result_columns((require(df, name) for name in keep), reader, chosen, topic)
+    refuse_doubles(df, columns.names)
+    return pick(df, task.names).mapInArrow(task, columns)
 
 
 def encode_df(

@@ -84,7 +84,7 @@ def from_avro(
         )
     task = _FromAvro(Decoding(topic, Carried(reader), chosen.mode), names, chosen.error_column is not None)
     if reader.needs_headers() and headers is not None:
-        return _function_of_two("from_avro", task.with_headers, task.one, kind)(col, headers)
+        return _function("from_avro", task.with_headers, task.one, kind, tuple[pa.Array, pa.Array])(col, headers)
     return _function("from_avro", task, task.one, kind)(col)
 
 
@@ -176,43 +176,24 @@ def _with_error(kind: T.StructType, name: str | None) -> T.StructType:
 
 def _function(
     name: str,
-    batches: Callable[[Iterator[pa.Array]], Iterator[pa.Array]],
-    one: Callable[[Any], Any],
+    batches: Callable[[Iterator[Any]], Iterator[pa.Array]],
+    one: Callable[..., Any],
     kind: T.DataType,
+    batch: Any = pa.Array,
 ) -> Callable[..., Column]:
-    """A function of one column; plans and result columns show it as ``name``."""
+    """A user-defined function: by batches if PySpark can, otherwise row by row. Plans show it as ``name``.
 
-    def arrays(given: Iterator[pa.Array]) -> Iterator[pa.Array]:  # Spark derives the kind of UDF from the annotations
-        return batches(given)
-
-    def row(given: Any) -> Any:
-        return one(given)
-
-    return _udf(name, arrays, row, kind)
-
-
-def _function_of_two(
-    name: str,
-    batches: Callable[[Iterator[tuple[pa.Array, pa.Array]]], Iterator[pa.Array]],
-    one: Callable[[Any, Any], Any],
-    kind: T.DataType,
-) -> Callable[..., Column]:
-    """A function of two columns."""
-
-    def arrays(given: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
-        return batches(given)
-
-    def row(first: Any, second: Any) -> Any:
-        return one(first, second)
-
-    return _udf(name, arrays, row, kind)
-
-
-def _udf(name: str, arrays: Callable[..., Any], row: Callable[..., Any], kind: T.DataType) -> Callable[..., Column]:
-    """A user-defined function: by batches if PySpark can, otherwise row by row.
-
-    The function is marked nondeterministic: otherwise Spark would evaluate it again for each filter on its result.
+    ``batch`` is the type of a batch, which tells Spark the number of columns. The function is marked nondeterministic:
+    otherwise Spark would evaluate it again for each filter on its result.
     """
+
+    def arrays(given: Any) -> Any:
+        return batches(given)
+
+    def row(*given: Any) -> Any:
+        return one(*given)
+
+    arrays.__annotations__ = {"given": Iterator[batch], "return": Iterator[pa.Array]}  # as Spark wants to see them
     arrays.__name__ = row.__name__ = name
     made = F.arrow_udf(arrays, kind) if _HAS_ARROW_UDF else F.udf(row, kind)  # type: ignore[attr-defined]
     found: Callable[..., Column] = made.asNondeterministic()

@@ -119,51 +119,45 @@ def planned(
         )
     if seen is not None:
         policy.seen.learn(seen.marks(df.sparkSession))
-    known = _Scan(df, deserializer, topic, columns).highest()
+    known = _highest(df, deserializer, topic, columns)
     policy.seen.advance(deserializer, topic, known)
     if seen is not None:
         seen.keep(df.sparkSession, policy.seen.learnt())
     return {**conf, **PLANNED}, Registered(known.schema.text)
 
 
-class _Scan:
-    """Finds the highest version of the messages of a DataFrame, or of earlier messages."""
+def _highest(df: DataFrame, deserializer: KafkaAvroDeserializer, topic: str, columns: tuple[str, str]) -> SchemaVersion:
+    """The highest version of the messages of a DataFrame, or of earlier messages.
 
-    def __init__(
-        self, df: DataFrame, deserializer: KafkaAvroDeserializer, topic: str, columns: tuple[str, str]
-    ) -> None:
-        self._df, self._deserializer, self._topic = df, deserializer, topic
-        self._policy: ReadPolicy = policy_of(deserializer)
-        self._value, headers = columns
-        self._headers = [require_headers(df, name_of("headers", headers))] if self._policy.signs.header else []
-
-    def highest(self) -> SchemaVersion:
-        """The highest version; runs a job if several versions of the topic may be the highest."""
-        binding, seen = self._policy.binding, self._policy.seen
-        assert seen is not None
-        there = binding.versions(self._topic)
-        before = seen.highest(self._topic)
-        older = sorted(version for version in there if before is not None and version <= before.version)
-        version = None
-        if len(there) - len(older) > (before is None):
-            version = self._held(older)
+    Runs a job if several versions of the topic may be the highest.
+    """
+    policy: ReadPolicy = policy_of(deserializer)
+    binding, seen, (value, headers) = policy.binding, policy.seen, columns
+    assert seen is not None
+    needed = [value, *([require_headers(df, name_of("headers", headers))] if policy.signs.header else [])]
+    there = binding.versions(topic)
+    before = seen.highest(topic)
+    older = sorted(version for version in there if before is not None and version <= before.version)
+    if len(there) - len(older) > (before is None):
+        version = _held(pick(df, needed), _Held(topic, Carried(deserializer)), older)
         if version is not None:
-            return binding.version(self._topic, version)
-        return before or binding.latest(self._topic)[0]
+            return binding.version(topic, version)
+    return before or binding.latest(topic)[0]
 
-    def _held(self, older: list[int]) -> int | None:
-        """The highest version of the messages, without the versions in ``older``."""
-        message = F.col("0")  # as pick() names the first column
-        rows = pick(self._df, [self._value, *self._headers]).where(message.isNotNull())
-        if older:
-            rows = rows.where(~F.substring(message, 1, header.SIZE).isin([header.pack(version) for version in older]))
-        found = rows.mapInArrow(_Held(self._topic, Carried(self._deserializer)), "version bigint").collect()
-        return max((int(row.version) for row in found), default=None)
+
+def _held(df: DataFrame, task: _Held, older: list[int]) -> int | None:
+    """The highest version of the messages, without the versions in ``older``."""
+    message = F.col("0")  # as pick() names the first column
+    rows = df.where(message.isNotNull())
+    if older:
+        rows = rows.where(~F.substring(message, 1, header.SIZE).isin([header.pack(version) for version in older]))
+    found = rows.mapInArrow(task, "version bigint").collect()
+    return max((int(row.version) for row in found), default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """The task of :class:`_Scan`: the highest new version of each batch of messages."""
+    """The task of :func:`_held`: the highest new version of each batch of messages."""
 
     topic: str
     deserializer: Carried[KafkaAvroDeserializer]

@@ -8,7 +8,7 @@ schema must be known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import pyspark
@@ -279,7 +279,9 @@ def _type(spark: T.DataType, name: str, namespace: str, path: str) -> Any:
             found = _LEAVES.get(type(spark))
     if found is None:
         raise SchemaError(f"Avro has no type for {spark.simpleString()}", path=path, hint="cast the column")
-    return found(spark)
+    if isinstance(found, str):
+        return found
+    return {**found, **({_CATALYST_TYPE: spark.simpleString()} if _CATALYST_TYPE in found else {})}
 
 
 def _item(spark: T.DataType, with_null: bool, name: str, namespace: str, path: str) -> Any:
@@ -294,35 +296,23 @@ def _fixed(spark: T.DecimalType, namespace: str) -> dict[str, Any]:
     return {"type": "fixed", "name": "fixed", "namespace": namespace, "size": size, **logical}
 
 
-def _plainly(kind: str) -> Callable[[T.DataType], Any]:
-    return lambda _: kind
-
-
-def _logically(base: str, logical: str) -> Callable[[T.DataType], Any]:
-    return lambda _: {"type": base, "logicalType": logical}
-
-
-def _noted(base: str, **logical: str) -> Callable[[T.DataType], Any]:
-    return lambda spark: {"type": base, **logical, _CATALYST_TYPE: spark.simpleString()}
-
-
-_LEAVES: Final[Mapping[type[T.DataType], Callable[[T.DataType], Any]]] = {
-    T.NullType: _plainly("null"),
-    T.BooleanType: _plainly("boolean"),
-    T.ByteType: _plainly("int"),
-    T.ShortType: _plainly("int"),
-    T.IntegerType: _plainly("int"),
-    T.LongType: _plainly("long"),
-    T.FloatType: _plainly("float"),
-    T.DoubleType: _plainly("double"),
-    T.StringType: _plainly("string"),
-    T.BinaryType: _plainly("bytes"),
-    T.DateType: _logically("int", "date"),
-    T.TimestampType: _logically("long", "timestamp-micros"),
-    T.TimestampNTZType: _logically("long", "local-timestamp-micros"),
-    T.YearMonthIntervalType: _noted("int"),
-    T.DayTimeIntervalType: _noted("long"),
-    **({T.TimeType: _noted("long", logicalType="time-micros")} if HAS_TIME else {}),
+_LEAVES: Final[Mapping[type[T.DataType], str | Mapping[str, str]]] = {
+    T.NullType: "null",
+    T.BooleanType: "boolean",
+    T.ByteType: "int",
+    T.ShortType: "int",
+    T.IntegerType: "int",
+    T.LongType: "long",
+    T.FloatType: "float",
+    T.DoubleType: "double",
+    T.StringType: "string",
+    T.BinaryType: "bytes",
+    T.DateType: {"type": "int", "logicalType": "date"},
+    T.TimestampType: {"type": "long", "logicalType": "timestamp-micros"},
+    T.TimestampNTZType: {"type": "long", "logicalType": "local-timestamp-micros"},
+    T.YearMonthIntervalType: {"type": "int", _CATALYST_TYPE: ""},
+    T.DayTimeIntervalType: {"type": "long", _CATALYST_TYPE: ""},
+    **({T.TimeType: {"type": "long", "logicalType": "time-micros", _CATALYST_TYPE: ""}} if HAS_TIME else {}),
 }
 
 

@@ -14,7 +14,7 @@ from confluent_kafka import Consumer
 from servers.certificates import Certificates
 
 from streamnative_serdes import ConfigError
-from streamnative_serdes.spark.datasource.user_options import client_names, secrets
+from streamnative_serdes.spark.datasource.user_options import names, secrets
 from streamnative_serdes.spark.datasource.user_options.client_config import client_config
 from streamnative_serdes.spark.datasource.user_options.options import Options
 
@@ -91,25 +91,25 @@ def test_a_misspelt_option_of_the_client_is_answered_with_the_nearest_name(use: 
 
 def test_each_name_that_is_suggested_is_known_to_the_installed_client() -> None:
     if confluent_kafka.libversion()[1] >= 0x02100000:
-        unknown = [name for name in client_names.LIBRDKAFKAS if not client_names.client_knows(name)]
+        unknown = [name for name in names.LIBRDKAFKAS if not names.client_knows(name)]
         assert unknown == []
-    assert not client_names.client_knows("security.protcol")
-    every = {name for known in client_names.RENAMED.values() for name in known.values()}
-    assert client_names.LIBRDKAFKAS >= every
+    assert not names.client_knows("security.protcol")
+    every = {name for known in names.RENAMED.values() for name in known.values()}
+    assert names.LIBRDKAFKAS >= every
     options = {each.removeprefix("kafka.") for each in secrets._CLIENTS | secrets._MAY_REFER}
-    assert client_names.LIBRDKAFKAS | client_names.STORES >= options
+    assert names.LIBRDKAFKAS | names.STORES >= options
 
 
 def test_a_newer_client_may_have_more_options(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_names, "LIBRDKAFKAS", client_names.LIBRDKAFKAS - {"linger.ms", "batch.size"})
+    monkeypatch.setattr(names, "LIBRDKAFKAS", names.LIBRDKAFKAS - {"linger.ms", "batch.size"})
     assert made("write", **{"linger.ms": "7", "batch.size": "9"})["linger.ms"] == "7"
 
 
-@pytest.mark.parametrize("name", client_names.JAVAS)
+@pytest.mark.parametrize("name", names.JAVAS)
 def test_an_option_that_only_javas_client_has_is_refused_with_what_to_do(name: str) -> None:
     with pytest.raises(ConfigError) as caught:
         made(**{name: "1"})
-    assert f"kafka.{name} of Java's client has no effect here (hint: {client_names.JAVAS[name]})" in str(caught.value)
+    assert f"kafka.{name} of Java's client has no effect here (hint: {names.JAVAS[name]})" in str(caught.value)
 
 
 @pytest.mark.parametrize(("value", "expected"), [("", "none"), (" ", "none"), ("https", "https")])

@@ -17,9 +17,8 @@ from streamnative_serdes import ConfigError, KafkaAvroSerializer
 from streamnative_serdes.spark import OffsetOutOfRangeError
 from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
 from streamnative_serdes.spark.datasource.offsets.ranges import Range
-from streamnative_serdes.spark.datasource.reading.batch import BatchReader
+from streamnative_serdes.spark.datasource.reading.batch import BatchReader, PushingReader, Wanted
 from streamnative_serdes.spark.datasource.reading.columns import plan
-from streamnative_serdes.spark.datasource.reading.push_down import PushingReader, Wanted
 from streamnative_serdes.spark.datasource.reading.stream import HAS_LIMITS, StreamReader
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 

@@ -16,7 +16,7 @@ from streamnative_serdes.errors import ConfigError, SchemaError, SchemaNotFoundE
 from streamnative_serdes.models import Registered
 from streamnative_serdes.spark.datasource.offsets.bounds import Topics
 from streamnative_serdes.spark.datasource.user_options.options import CarriedWithSecrets, Options
-from streamnative_serdes.spark.frames.decoding import DEAD_LETTER, FAILFAST, Decoding, ReadOptions, new_columns
+from streamnative_serdes.spark.frames.decoding import FAILFAST, Decoding, ReadOptions, decoding_of, result_columns
 from streamnative_serdes.spark.frames.reading import PLANNED, TopicReader
 from streamnative_serdes.spark.session.workers import kept, key_of
 from streamnative_serdes.spark.types.arrow import WITH_HEADERS
@@ -46,7 +46,7 @@ def decoding(options: Options, topics: Topics) -> tuple[T.StructType, dict[str, 
     except SchemaNotFoundError:
         _refuse_missing(options, topics)
         raise
-    columns = {topic: _all_columns(keep, new_columns(reader), chosen) for topic, reader in readers.items()}
+    columns = {topic: _all_columns(keep, reader, chosen, topic) for topic, reader in readers.items()}
     first = names[0]
     for topic in names[1:]:
         _refuse_other(topic, columns[topic], first, columns[first])
@@ -60,7 +60,7 @@ def decoding_of_new(options: Options, topic: str, schema: T.StructType) -> Decod
     def made() -> Decoding:
         chosen, keep = _read_options(options), kept_columns(options)
         reader = _reader(options, chosen, topic)
-        columns = _all_columns(keep, new_columns(reader), chosen)
+        columns = _all_columns(keep, reader, chosen, topic)
         _refuse_other(topic, columns, "the topics of the query", schema)
         return _decoding(options, chosen, keep, topic, reader)
 
@@ -162,32 +162,19 @@ def _decoding(
     options: Options, chosen: ReadOptions, keep: tuple[str, ...], topic: str, reader: TopicReader
 ) -> Decoding:
     around = _AROUND if chosen.error_column else _POSITION if chosen.mode == FAILFAST else ()
-    also = [name for name, needs in (("headers", reader.needs_headers()), ("key", reader.needs_keys())) if needs]
-    names = tuple(dict.fromkeys(["value", *also, *around, *keep]))
-    place = {name: number for number, name in enumerate(names)}
-    return Decoding(
+    return decoding_of(
         topic,
         CarriedWithSecrets(reader, options),
-        chosen.mode,
-        place["value"],
-        place["headers"] if reader.needs_headers() else None,
-        place["key"] if reader.needs_keys() else None,
-        {name: place[name] for name in around},
-        tuple(place[name] for name in keep),
-        chosen.error_column is not None,
-        names,
+        chosen,
+        headers="headers" if reader.needs_headers() else None,
+        keys="key" if reader.needs_keys() else None,
+        around={name: name for name in around},
+        keep=keep,
     )
 
 
-def _all_columns(keep: Sequence[str], new: Sequence[T.StructField], chosen: ReadOptions) -> T.StructType:
-    columns = [*(WITH_HEADERS[name] for name in keep), *new]
-    if chosen.error_column:
-        columns.append(T.StructField(chosen.error_column, DEAD_LETTER))
-    if not columns:
-        raise ConfigError(
-            "the schema has no fields, so the result would have no columns", hint="keep a column, or set errorColumn"
-        )
-    return T.StructType(columns)
+def _all_columns(keep: Sequence[str], reader: TopicReader, chosen: ReadOptions, topic: str) -> T.StructType:
+    return result_columns((WITH_HEADERS[name] for name in keep), reader, chosen, topic)
 
 
 def _refuse_other(topic: str, found: T.StructType, other: str, expected: T.StructType) -> None:

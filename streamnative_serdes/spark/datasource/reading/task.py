@@ -67,49 +67,37 @@ def read_range(kafka: Mapping[str, Any], span: Range, patience: Patience) -> Ite
         KafkaException: the broker reports an error.
     """
     with POOL.own.lease(kafka, span.topic) as leased:
-        yield from _Reader(leased, span, patience).batches()
-
-
-class _Reader:
-    def __init__(self, leased: Leased, span: Range, patience: Patience) -> None:
-        self._reader = RangeReader(leased.consumer, leased.errors, span.topic, patience.seconds)
-        self._span, self._patience = span, patience
-
-    def batches(self) -> Iterator[list[Message]]:
-        self._start(self._span.start)
+        reader = RangeReader(leased.consumer, leased.errors, span.topic, patience.seconds)
+        reader.start({span.partition: [(span.start, span.end)]})
         most = _FIRST
-        found: list[Message] = []
-        while self._reader.left:
-            most = _next_count(found) if found else most
-            found = self._take(most)
+        while reader.left:
+            found = _take(reader, span, patience, most)
             if found:
                 yield found
+                most = _next_count(found)
 
-    def _start(self, place: int) -> None:
-        self._reader.start({self._span.partition: [(place, self._span.end)]})
 
-    def _take(self, most: int) -> list[Message]:
-        try:
-            return self._reader.take(most, WAIT_SECONDS)
-        except OffsetsGoneError as gone:
-            self._lost(gone)
-            low = gone.bounds[0]
-            self._start(low if low > gone.place else self._span.end)
-        except StalledError as error:
-            error.hint = f"{error.hint}{self._patience.wait_hint}"
-            raise
-        return []
+def _take(reader: RangeReader, span: Range, patience: Patience, most: int) -> list[Message]:
+    try:
+        return reader.take(most, WAIT_SECONDS)
+    except OffsetsGoneError as gone:
+        _lost(gone, span.topic, patience)
+        low = gone.bounds[0]
+        reader.start({span.partition: [(low if low > gone.place else span.end, span.end)]})
+    except StalledError as error:
+        error.hint = f"{error.hint}{patience.wait_hint}"
+        raise
+    return []
 
-    def _lost(self, gone: OffsetsGoneError) -> None:
-        """Raise OffsetOutOfRangeError, or log the offsets that are skipped."""
-        if self._patience.fail:
-            text = f"{gone.message}; messages may be lost"
-            raise OffsetOutOfRangeError(text, topic=self._span.topic, hint=self._patience.loss_hint) from gone
-        logger.warning(
-            "topic %s: %s; messages may be lost, and reading goes on: failOnDataLoss is false",
-            self._span.topic,
-            gone.message,
-        )
+
+def _lost(gone: OffsetsGoneError, topic: str, patience: Patience) -> None:
+    """Raise OffsetOutOfRangeError, or log the offsets that are skipped."""
+    if patience.fail:
+        text = f"{gone.message}; messages may be lost"
+        raise OffsetOutOfRangeError(text, topic=topic, hint=patience.loss_hint) from gone
+    logger.warning(
+        "topic %s: %s; messages may be lost, and reading goes on: failOnDataLoss is false", topic, gone.message
+    )
 
 
 def _next_count(found: Sequence[Message]) -> int:

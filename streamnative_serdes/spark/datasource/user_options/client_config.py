@@ -23,8 +23,7 @@ from typing import Any, Final
 
 from streamnative_serdes.errors import ConfigError
 
-from .client_names import JAVAS, RENAMED
-from .names import Use
+from .names import JAVAS, RENAMED, Use
 from .options import Options
 from .secrets import is_reference, resolved
 

@@ -19,9 +19,8 @@ from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.spark.session.workers import Carried
 
 from . import names
-from .client_names import refuse_unknown
-from .names import ALIKE, Use
-from .secrets import is_reference, is_secret, resolved
+from .names import ALIKE, Use, refuse_unknown
+from .secrets import is_reference, resolved
 
 _KAFKA: Final = "kafka."
 _SERDES: Final[Mapping[Use, frozenset[str]]] = {
@@ -214,11 +213,6 @@ def _unknown(name: str, use: Use) -> ConfigError:
         else f"the nearest one is {closest}; docs/spark-read.md and spark-write.md list them"
     )
     return ConfigError(f"unknown option {name[:100]!r}", hint=hint)
-
-
-def shown(name: str, value: object) -> str:
-    """``value`` for errors; secrets are not shown."""
-    return "a value" if is_secret(name) else repr(value)[:200]
 
 
 _T = TypeVar("_T")

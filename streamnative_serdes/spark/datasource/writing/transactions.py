@@ -330,7 +330,7 @@ def transaction(kafka: Mapping[str, Any], topic: str, identity: Identity) -> Ite
 def _marker_reader(kafka: Mapping[str, Any], topic: str, identity: Identity) -> closing[Consumer]:
     from confluent_kafka import Consumer
 
-    shared = {name: value for name, value in kafka.items() if name not in _PRODUCERS_ONLY}
+    shared = {name: value for name, value in kafka.items() if not name.startswith(_PRODUCERS_ONLY)}
     told = {**shared, "group.id": identity.name, "enable.auto.commit": False, "isolation.level": "read_committed"}
     return closing(client(Consumer, told, topic, ClientErrors(kafka, topic)))
 
@@ -343,30 +343,9 @@ def require_timeout(kafka: Mapping[str, Any]) -> None:
 
 
 # Options that only producers have; a consumer would log that it ignores them.
-_PRODUCERS_ONLY: Final = frozenset(
-    {
-        "acks",
-        "batch.num.messages",
-        "batch.size",
-        "compression.codec",
-        "compression.level",
-        "compression.type",
-        "delivery.timeout.ms",
-        "enable.gapless.guarantee",
-        "enable.idempotence",
-        "linger.ms",
-        "message.send.max.retries",
-        "message.timeout.ms",
-        "partitioner",
-        "queue.buffering.max.kbytes",
-        "queue.buffering.max.messages",
-        "queue.buffering.max.ms",
-        "request.required.acks",
-        "request.timeout.ms",
-        "retries",
-        "sticky.partitioning.linger.ms",
-        _TIMEOUT,
-    }
+_PRODUCERS_ONLY: Final = (
+    *("acks", "batch.", "compression.", "delivery.", "enable.gapless.", "enable.idempotence", "linger.", "message."),
+    *("partitioner", "queue.buffering.", "request.", "retries", "sticky.", "transaction."),
 )
 
 
