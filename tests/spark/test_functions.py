@@ -10,22 +10,20 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pys
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from schemas import logical, mapping, record
 
 from streamnative_serdes import ConfigError, KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.spark import from_avro, to_avro
 from streamnative_serdes.spark.session import SparkError, spark_errors
 
 TOPIC = "orders"
-SCHEMA: dict[str, Any] = {
-    "type": "record",
-    "name": "Order",
-    "fields": [
-        {"name": "id", "type": "long"},
-        {"name": "note", "type": ["null", "string"], "default": None},
-        {"name": "tags", "type": {"type": "map", "values": "int"}, "default": {}},
-        {"name": "sent", "type": {"type": "long", "logicalType": "timestamp-millis"}, "default": 0},
-    ],
-}
+SCHEMA: dict[str, Any] = record(
+    "Order",
+    ("id", "long"),
+    ("note", ["null", "string"], None),
+    ("tags", mapping("int"), {}),
+    ("sent", logical("long", "timestamp-millis"), 0),
+)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from schemas import array, mapping, record
 
 from streamnative_serdes import KafkaAvroDeserializer
 from streamnative_serdes.errors import EncodeError
@@ -13,15 +14,7 @@ from streamnative_serdes.spark import encode_df
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SCHEMA = {
-    "type": "record",
-    "name": "R",
-    "fields": [
-        {"name": "ids", "type": {"type": "array", "items": "long"}},
-        {"name": "names", "type": ["null", {"type": "map", "values": "string"}]},
-        {"name": "note", "type": ["null", "string"]},
-    ],
-}
+SCHEMA = record("R", ("ids", array("long")), ("names", ["null", mapping("string")]), ("note", ["null", "string"]))
 
 
 def test_arrays_and_maps_without_items_are_written(spark: SparkSession, conf: dict[str, str]) -> None:

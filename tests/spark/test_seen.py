@@ -74,19 +74,19 @@ def test_a_schema_that_is_given_is_fixed(spark: SparkSession, seen_conf: dict[st
         read(df, seen_conf, 1, 3, schema=schema(2))
 
 
+@pytest.mark.parametrize(
+    ("messages", "versions", "expected"),
+    [
+        pytest.param([framed(0), framed(2), framed(1), framed(0)], (0, 2, 1, 0), 2, id="highest"),
+        pytest.param([framed(0), framed(1)], (0, 1), 1, id="without SeenSchemas, each is on its own"),
+        pytest.param([framed(0), bare(3)], (0, 3), 3, id="messages without a version count as the latest"),
+        pytest.param([], (), 3, id="an empty one is the latest"),
+    ],
+)
 def test_a_dataframe_is_the_highest_version_that_its_messages_have(
-    spark: SparkSession, seen_conf: dict[str, Any]
+    spark: SparkSession, seen_conf: dict[str, Any], messages: list[bytes | None], versions: Any, expected: int
 ) -> None:
-    assert batch(spark, seen_conf, 0, 2, 1, 0) == 2
-    assert batch(spark, seen_conf, 0, 1) == 1  # without SeenSchemas, each is on its own
-
-
-def test_messages_without_a_version_count_as_the_latest(spark: SparkSession, seen_conf: dict[str, Any]) -> None:
-    assert read(frame(spark, [framed(0), bare(3)]), seen_conf, 0, 3) == 3
-
-
-def test_an_empty_dataframe_is_the_latest(spark: SparkSession, seen_conf: dict[str, Any]) -> None:
-    assert batch(spark, seen_conf) == 3
+    assert read(frame(spark, messages), seen_conf, *versions) == expected
 
 
 def test_messages_that_cannot_be_read_do_not_count(spark: SparkSession, seen_conf: dict[str, Any]) -> None:

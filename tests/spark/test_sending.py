@@ -15,29 +15,12 @@ from orders import ROWS, SCHEMA, TOPIC, messages_of, read
 from streamnative_serdes import EncodeError, KafkaAvroSerializer
 from streamnative_serdes.errors import BatchTooLargeError
 from streamnative_serdes.spark.datasource.writing.sink_columns import SinkColumns
-from streamnative_serdes.spark.datasource.writing.sink_messages import Sending, bytes_of
+from streamnative_serdes.spark.datasource.writing.sink_messages import Sending
 from streamnative_serdes.spark.datasource.writing.writes import Write
 from streamnative_serdes.spark.frames.encoding import Encoder
 from streamnative_serdes.spark.partitions.sink import ColumnsTask
 
 BATCH = pa.RecordBatch.from_pylist([dict(zip(("0", "1", "2"), row, strict=True)) for row in ROWS])
-
-
-@pytest.mark.parametrize("kind", [pa.string(), pa.binary(), pa.large_string(), pa.large_binary()])
-def test_each_row_of_an_array_becomes_its_bytes(kind: pa.DataType) -> None:
-    texts = ["", "a", None, "b" * 300, "\N{EURO SIGN}", None, ""]
-    array = pa.array(texts, kind)
-    expected = [None if text is None else text.encode() for text in texts]
-    for first in range(len(texts) + 1):
-        for count in range(len(texts) + 1 - first):
-            assert list(bytes_of(array.slice(first, count))) == expected[first : first + count]
-    assert list(bytes_of(pa.array([None, None], kind))) == [None, None]
-    assert list(bytes_of(pa.array([], kind))) == []
-    assert list(bytes_of(pa.array(["", ""], kind))) == [b"", b""]
-
-
-def test_a_null_array_has_null_pieces() -> None:
-    assert list(bytes_of(pa.nulls(3))) == [None] * 3
 
 
 def columns_of(encoder: Encoder) -> SinkColumns:

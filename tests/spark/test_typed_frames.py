@@ -15,6 +15,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pys
 import requests
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from schemas import record
 
 from streamnative_serdes import (
     ConfigError,
@@ -33,11 +34,7 @@ from streamnative_serdes.testing import LocalRegistry
 TOPIC: Final = "users"
 FRAME: Final = "key binary, value binary, topic string, partition int, offset bigint"
 KEY: Final = {"type": "record", "name": "K", "fields": [{"name": "id", "type": "long"}]}
-USER: Final[dict[str, Any]] = {
-    "type": "record",
-    "name": "User",
-    "fields": [{"name": "name", "type": "string"}, {"name": "age", "type": ["null", "int"], "default": None}],
-}
+USER: Final[dict[str, Any]] = record("User", ("name", "string"), ("age", ["null", "int"], None))
 WIDER: Final = {**USER, "fields": [*USER["fields"], {"name": "mail", "type": "string", "default": "-"}]}
 K, V, W = Codec(KEY), Codec(USER), Codec(WIDER)
 ADA: Final = {"name": "ada", "age": 36}

@@ -102,13 +102,6 @@ def test_random_avro_schemas_map_to_the_types_of_sparks_reader(spark: SparkSessi
         assert to_spark_type(schema) == expected
 
 
-def test_a_topics_schema_may_have_invalid_defaults() -> None:
-    field = {"name": "a", "type": "int", "default": "none"}
-    assert to_spark_type({"type": "record", "name": "R", "fields": [field]}) == T.StructType(
-        [T.StructField("a", T.IntegerType(), False)]
-    )
-
-
 def test_the_error_for_a_decimal_that_spark_cannot_hold_names_it() -> None:
     wide = logical("bytes", "decimal", precision=39, scale=2)
     with pytest.raises(

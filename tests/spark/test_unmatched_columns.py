@@ -13,6 +13,7 @@ from orders import SCHEMA, TOPIC, in_order, messages_of, read
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
+from schemas import array, record
 
 from streamnative_serdes import ConfigError, EncodeError, KafkaAvroDeserializer
 from streamnative_serdes.spark import KafkaAvroSink, encode_df, to_avro
@@ -21,11 +22,7 @@ from streamnative_serdes.spark.session import SparkError, spark_errors
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import it
 FEW = 20
 BOTH = r"record Order has no field for column 'nota', and no column for its field 'note'.* .hint: is column 'nota' the"
-INNER: dict[str, Any] = {
-    "type": "record",
-    "name": "Outer",
-    "fields": [{"name": "of", "type": ["null", {"type": "array", "items": SCHEMA}], "default": None}],
-}
+INNER: dict[str, Any] = record("Outer", ("of", ["null", array(SCHEMA)], None))
 NESTED = r"field of\[\]: " + BOTH
 
 

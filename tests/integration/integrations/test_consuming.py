@@ -16,6 +16,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from confluent_kafka.error import ConsumeError, ValueDeserializationError
+from schemas import record
 from servers import Kafka
 
 from streamnative_serdes import ConfigError, DecodeError, KafkaAvroDeserializer, KafkaAvroSerializer
@@ -29,11 +30,7 @@ from streamnative_serdes.integrations.consuming import (
 )
 from streamnative_serdes.testing import LocalRegistry
 
-ROW: dict[str, Any] = {
-    "type": "record",
-    "name": "Row",
-    "fields": [{"name": "id", "type": "long"}, {"name": "note", "type": ["null", "string"], "default": None}],
-}
+ROW: dict[str, Any] = record("Row", ("id", "long"), ("note", ["null", "string"], None))
 POISON = b"not a message"
 SECONDS = 60.0  # the longest that anything may take
 

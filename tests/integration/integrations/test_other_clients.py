@@ -14,6 +14,7 @@ from confluent_stand_in import ConfluentStandIn
 from kop_entries import Record, kop_entry, send_entries
 from program import output_of
 from pulsar_topic import PulsarTopic
+from schemas import record
 from servers import Kafka, Pulsar
 
 from streamnative_serdes import Codec, KafkaAvroDeserializer, KafkaAvroSerializer
@@ -23,14 +24,7 @@ from streamnative_serdes.serialization import MessageField, SerializationContext
 
 USERS = "{'name': 'Ada', 'age': 36}\n{'name': 'Grace', 'age': 85}\n{'name': 'Edsger', 'age': 72}\n"
 # The schema that Pulsar's Java client derives from the class in the example.
-USER = {
-    "type": "record",
-    "name": "User",
-    "fields": [
-        {"name": "age", "type": ["null", "long"], "default": None},
-        {"name": "name", "type": ["null", "string"], "default": None},
-    ],
-}
+USER = record("User", ("age", ["null", "long"], None), ("name", ["null", "string"], None))
 PULSAR_USERS = """\
 b'Edsger' None User(name='Edsger', age=72)
 b'Edsger' None None

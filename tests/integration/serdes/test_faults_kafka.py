@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from confluent_kafka import DeserializingConsumer, KafkaError, SerializingProducer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
+from schemas import record
 from servers import Kafka, Pulsar
 from waiting import HANG_SECONDS, until
 
@@ -19,11 +20,7 @@ MESSAGES = 200_000
 PARTITIONS = 4
 DELIVERED_AT_DEATH = MESSAGES // 8
 QUIET = {"log_level": 0}  # otherwise librdkafka logs each refused connection to stderr
-PLACE = {
-    "type": "record",
-    "name": "Place",
-    "fields": [{"name": "partition", "type": "int"}, {"name": "sequence", "type": "long"}],
-}
+PLACE = record("Place", ("partition", "int"), ("sequence", "long"))
 
 
 class Writer:

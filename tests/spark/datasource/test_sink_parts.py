@@ -20,7 +20,9 @@ from streamnative_serdes.spark.datasource.writing.transactions import TRANSACTIO
 from streamnative_serdes.spark.datasource.writing.writes import ROW_HEADER, Sent, Write, _Writes, report, report_failure
 
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+US = pa.timestamp("us", "UTC")
 MILLISECOND = dt.datetime(1970, 1, 1, 0, 0, 0, 1000, dt.UTC)
+EARLIER = MILLISECOND - dt.timedelta(microseconds=1)
 
 
 class Out:
@@ -43,24 +45,25 @@ def batch(**columns: pa.Array) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(columns)
 
 
-def test_partitions_that_are_null_are_chosen_by_the_key_and_negative_ones_are_refused_beside_them() -> None:
-    messages, out = sender("partition")
-    messages.send(batch(value=pa.array([b"a", b"b"]), partition=pa.array([None, 0], pa.int32())))
-    assert [each[3] for each in out.sent] == [ANY_PARTITION, 0]
-    wrong = batch(value=pa.array([b"a", b"b", b"c"]), partition=pa.array([None, 0, -1], pa.int32()))
-    with pytest.raises(EncodeError, match=r"expected a partition from 0 on, got -1 \(row 4 of partition 0\)"):
-        messages.send(wrong)  # its third row is the fifth of the task
+@pytest.mark.parametrize(
+    ("part", "place", "good", "sent", "wrong", "error"),
+    [
+        ("partition", 3, pa.array([None, 0], pa.int32()), [ANY_PARTITION, 0], -1, "a partition from 0 on, got -1"),
+        ("timestamp", 4, pa.array([MILLISECOND, None], US), [1, NOW], EARLIER, "got 999 microseconds"),
+        ("topic", 5, pa.array(["t", "u"]), ["t", "u"], None, "the row has no topic"),
+        ("topic", 5, pa.array(["t", "u"]), ["t", "u"], "", "the row has no topic"),
+    ],
+)
+def test_each_part_of_a_row_is_sent_or_refused_with_the_row_of_the_task(
+    part: str, place: int, good: pa.Array, sent: list[Any], wrong: Any, error: str
+) -> None:
+    messages, out = sender(part)
+    messages.send(batch(**{"value": pa.array([b"a", b"b"]), part: good}))
+    assert [each[place] for each in out.sent] == sent
+    bad = pa.array([*good.to_pylist(), wrong], good.type)
+    with pytest.raises(EncodeError, match=rf"{error}.* \(row 4 of partition 0\)"):
+        messages.send(batch(**{"value": pa.array([b"a", b"b", b"c"]), part: bad}))  # its third row is the task's fifth
     assert len(out.sent) == 2
-
-
-def test_the_first_millisecond_is_a_timestamp_and_earlier_ones_are_refused() -> None:
-    messages, out = sender("timestamp")
-    times = pa.array([MILLISECOND, None], pa.timestamp("us", "UTC"))
-    messages.send(batch(value=pa.array([b"a", b"b"]), timestamp=times))
-    assert [each[4] for each in out.sent] == [1, NOW]
-    early = pa.array([MILLISECOND, MILLISECOND - dt.timedelta(microseconds=1)], pa.timestamp("us", "UTC"))
-    with pytest.raises(EncodeError, match=r"got 999 microseconds \(row 3 of partition 0\)"):
-        messages.send(batch(value=pa.array([b"a", b"b"]), timestamp=early))
 
 
 def test_each_header_of_a_row_has_a_name() -> None:
@@ -83,15 +86,6 @@ def test_rows_with_other_parts_are_numbered_over_all_batches_of_a_task() -> None
         messages.send(batch(value=pa.array(values), partition=pa.array([0] * len(values), pa.int32())))
     common = list(write.headers())
     assert [each[2] for each in out.sent] == [[*common, (ROW_HEADER, number)] for number in (b"0", b"1", b"2")]
-
-
-def test_each_row_has_a_topic() -> None:
-    messages, out = sender("topic")
-    messages.send(batch(value=pa.array([b"a", b"b"]), topic=pa.array(["t", "u"])))
-    assert [each[5] for each in out.sent] == ["t", "u"]
-    for wrong in (None, ""):
-        with pytest.raises(EncodeError, match=r"the row has no topic \(row 3 of partition 0\)"):
-            messages.send(batch(value=pa.array([b"a", b"b"]), topic=pa.array(["t", wrong], pa.string())))
 
 
 def rows(*batches: list[int]) -> Rows:

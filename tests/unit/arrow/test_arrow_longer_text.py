@@ -8,16 +8,14 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
+from schemas import record  # noqa: E402
+
 from streamnative_serdes import Codec, DecodeError, EncodeError  # noqa: E402 - requires pyarrow
 from streamnative_serdes.arrow import ColumnCodec  # noqa: E402
 
 # Around the bounds of the two ends that overlap (32 to 64 bytes), and of one to four turns of the loop.
 SIZES = (33, 34, 47, 48, 49, 63, 64, 65, 66, 95, 96, 127, 128, 129, 191, 192, 193, 255, 256, 257)
-SCHEMA: dict[str, Any] = {
-    "type": "record",
-    "name": "R",
-    "fields": [{"name": "n", "type": "long"}, {"name": "text", "type": "string"}, {"name": "m", "type": "int"}],
-}
+SCHEMA: dict[str, Any] = record("R", ("n", "long"), ("text", "string"), ("m", "int"))
 
 
 def plain(size: int) -> bytes:

@@ -9,6 +9,8 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
+from schemas import record  # noqa: E402
+
 from streamnative_serdes import (  # noqa: E402 - requires pyarrow
     BatchTooLargeError,
     DecodeError,
@@ -21,11 +23,7 @@ from streamnative_serdes.arrow import ColumnCodec, in_parts  # noqa: E402
 from streamnative_serdes.codec import Codec  # noqa: E402
 from streamnative_serdes.testing import LocalRegistry  # noqa: E402
 
-USER: dict[str, Any] = {
-    "type": "record",
-    "name": "User",
-    "fields": [{"name": "name", "type": ["null", "string"], "default": None}, {"name": "age", "type": "long"}],
-}
+USER: dict[str, Any] = record("User", ("name", ["null", "string"], None), ("age", "long"))
 ROWS = [{"name": "ann" if i % 3 else None, "age": i} for i in range(7)]
 DATA = [Codec(USER).encode(row) for row in ROWS]
 CODEC = ColumnCodec(USER)

@@ -8,22 +8,16 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
+from schemas import enum, mapping, record  # noqa: E402
+
 from streamnative_serdes import Codec, DecodeError, EncodeError  # noqa: E402 - requires pyarrow
 from streamnative_serdes.arrow import ColumnCodec  # noqa: E402
 
 SIZES = range(36)
 # A text between two numbers, the second of which has high bits in its bytes, and a text at the end of the message.
-SCHEMA: dict[str, Any] = {
-    "type": "record",
-    "name": "R",
-    "fields": [
-        {"name": "n", "type": "long"},
-        {"name": "first", "type": "string"},
-        {"name": "m", "type": "long"},
-        {"name": "data", "type": "bytes"},
-        {"name": "last", "type": "string"},
-    ],
-}
+SCHEMA: dict[str, Any] = record(
+    "R", ("n", "long"), ("first", "string"), ("m", "long"), ("data", "bytes"), ("last", "string")
+)
 HIGH = -(2**62)  # all of its bytes but the last have their high bit set
 
 
@@ -96,14 +90,7 @@ def test_bytes_are_copied_whatever_they_are(size: int) -> None:
 @pytest.mark.parametrize("size", SIZES)
 def test_symbols_and_keys_of_maps_of_each_size(size: int) -> None:
     symbol = "S" + "y" * size
-    schema = {
-        "type": "record",
-        "name": "R",
-        "fields": [
-            {"name": "e", "type": {"type": "enum", "name": "E", "symbols": [symbol, "B"]}},
-            {"name": "m", "type": {"type": "map", "values": "int"}},
-        ],
-    }
+    schema = record("R", ("e", enum("E", symbol, "B")), ("m", mapping("int")))
     codec, columns = Codec(schema), ColumnCodec(schema)
     expected = [{"e": symbol, "m": dict.fromkeys(texts(size), 1)}, {"e": "B", "m": {}}]
     messages = [codec.encode(row) for row in expected]

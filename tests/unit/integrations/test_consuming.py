@@ -24,6 +24,7 @@ from confluent_kafka.error import (  # noqa: E402
 )
 from confluent_kafka.serialization import SerializationContext  # noqa: E402
 from consumed import Message as report  # noqa: E402
+from schemas import record  # noqa: E402
 
 from streamnative_serdes import (  # noqa: E402 - requires pyarrow
     ConfigError,
@@ -68,11 +69,7 @@ TOPICS = (
     *("commits", "together", "faults", "unread"),
     *(f"clients-{kind}-{keys}" for kind in KINDS for keys in (False, True)),
 )
-ROW: dict[str, Any] = {
-    "type": "record",
-    "name": "Row",
-    "fields": [{"name": "id", "type": "long"}, {"name": "note", "type": ["null", "string"], "default": None}],
-}
+ROW: dict[str, Any] = record("Row", ("id", "long"), ("note", ["null", "string"], None))
 SECONDS = 30.0
 NEEDS_SET_ERROR = pytest.mark.skipif(
     not hasattr(Message, "set_error"), reason="this confluent-kafka cannot put an error into a message"

@@ -170,14 +170,3 @@ def test_an_invalid_on_error_is_refused_before_the_first_message(reader: KafkaAv
 def test_anything_but_a_message_is_an_error(reader: KafkaAvroDeserializer, wrong: Any) -> None:
     with pytest.raises(DecodeError, match="topic users: expected bytes or a client's message, got"):
         list(reader.deserialize_many("users", [wrong]))
-
-
-def test_stats_count_messages_hits_misses_and_errors(reader: KafkaAvroDeserializer) -> None:
-    list(reader.deserialize_many("users", [GOOD, GOOD, BAD, GOOD], "skip"))
-    stats = reader.stats()
-    assert {name: stats[name] for name in ("messages", "hits", "misses", "errors")} == {
-        "messages": 4,
-        "hits": 3,
-        "misses": 1,
-        "errors": 1,
-    }

@@ -21,6 +21,7 @@ from conf import conf
 pa = pytest.importorskip("pyarrow")
 
 from confluent_stand_in import ConfluentStandIn  # noqa: E402 - requires pyarrow
+from schemas import record  # noqa: E402
 from waiting import exit_code  # noqa: E402
 
 from streamnative_serdes import (  # noqa: E402
@@ -331,11 +332,7 @@ def test_a_topic_that_was_recreated_is_written_by_its_new_version(registry: Loca
 # A header that is equal to the one before has the same route; what shows a sign of Confluent's is looked at each time
 
 
-LEFT: dict[str, Any] = {
-    "type": "record",
-    "name": "R",
-    "fields": [{"name": "a", "type": "string"}, {"name": "b", "type": "string", "default": ""}],
-}
+LEFT: dict[str, Any] = record("R", ("a", "string"), ("b", "string", ""))
 RIGHT = {**LEFT, "fields": [LEFT["fields"][1], LEFT["fields"][0]]}
 
 

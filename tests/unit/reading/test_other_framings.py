@@ -383,12 +383,6 @@ def test_a_header_of_another_form_is_no_sign(
     assert others.calls == []
 
 
-def test_a_negative_id_in_a_header_is_no_sign(conf: dict[str, Any], written: bytes) -> None:
-    reader = KafkaAvroDeserializer(declared(conf, "apicurio-header"))
-    with pytest.raises(DecodeError, match="expected a message with one of the framings"):
-        reader.deserialize("orders", BODY, headers=[("apicurio.value.globalId", (1 << 63).to_bytes(8))])
-
-
 def test_no_more_of_a_bomb_is_unpacked_than_the_limit(conf: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     signs = policy_of(KafkaAvroDeserializer(declared(conf, "glue", glue_max_unpacked_size=1_000))).signs
     limits: list[int] = []

@@ -14,6 +14,8 @@ from conf import conf
 
 pa = pytest.importorskip("pyarrow")
 
+from schemas import record  # noqa: E402
+
 from streamnative_serdes import (  # noqa: E402 - requires pyarrow
     BatchTooLargeError,
     ConfigError,
@@ -36,11 +38,7 @@ from streamnative_serdes.testing import LocalRegistry  # noqa: E402
 
 TOPIC: Final = "users"
 KEY: Final = {"type": "record", "name": "K", "fields": [{"name": "id", "type": "int"}]}
-USER: Final[dict[str, Any]] = {
-    "type": "record",
-    "name": "User",
-    "fields": [{"name": "age", "type": "int"}, {"name": "name", "type": ["null", "string"], "default": None}],
-}
+USER: Final[dict[str, Any]] = record("User", ("age", "int"), ("name", ["null", "string"], None))
 WIDER: Final = {**USER, "fields": [*USER["fields"], {"name": "mail", "type": "string", "default": "-"}]}
 SEPARATED, INLINE = KeyValueSchema(KEY, USER, "SEPARATED"), KeyValueSchema(KEY, USER, "INLINE")
 K, V, W = Codec(KEY), Codec(USER), Codec(WIDER)

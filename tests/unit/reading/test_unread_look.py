@@ -12,6 +12,7 @@ pytest.importorskip("pyarrow")
 import pyarrow as pa
 from confluent_stand_in import ConfluentStandIn
 from consumed import Message
+from schemas import fixed, record
 
 from streamnative_serdes import Codec, KafkaAvroDeserializer, KafkaAvroSerializer, KafkaPulsarSerializer, KeyValueSchema
 from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError, SerdesError
@@ -212,11 +213,7 @@ def test_what_neither_reading_reads_has_both_reasons(both: dict[str, Any]) -> No
 @pytest.mark.parametrize("has_schema", [False, True])
 def test_an_id_is_found_behind_many_unknown_ones(both: dict[str, Any], has_schema: bool) -> None:
     if has_schema:
-        number = {
-            "type": "record",
-            "name": "N",
-            "fields": [{"name": "n", "type": {"type": "fixed", "name": "F", "size": 1}}],
-        }
+        number = record("N", ("n", fixed("F", 1)))
         KafkaAvroSerializer({"schema.registry.url": both["schema.registry.url"]}, number).warm_up("t")
     deserializer = KafkaAvroDeserializer(both)
     for unknown in range(100, 130):

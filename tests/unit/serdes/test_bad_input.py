@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka.serialization import MessageField, SerializationContext, SerializationError
-from schemas import logical
+from schemas import array, enum, logical, mapping, record
 from wire import sized, varint
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
@@ -68,32 +68,9 @@ GOOD: dict[str, Any] = {
     "id": uuid.UUID(int=1),
     "lapse": (1, 2, 3),
 }
-DEEP: dict[str, Any] = {
-    "type": "record",
-    "name": "User",
-    "fields": [
-        {
-            "name": "tags",
-            "type": {
-                "type": "map",
-                "values": {
-                    "type": "array",
-                    "items": [
-                        "null",
-                        {
-                            "type": "record",
-                            "name": "Tag",
-                            "fields": [
-                                {"name": "n", "type": "int"},
-                                {"name": "parts", "type": ["null", "Tag"], "default": None},
-                            ],
-                        },
-                    ],
-                },
-            },
-        }
-    ],
-}
+DEEP: dict[str, Any] = record(
+    "User", ("tags", mapping(array(["null", record("Tag", ("n", "int"), ("parts", ["null", "Tag"], None))])))
+)
 SCHEMA: dict[str, Any] = {
     "type": "record",
     "name": "All",
@@ -290,16 +267,9 @@ def test_a_huge_key_is_truncated_in_the_error() -> None:
 
 # --- bytes ------------------------------------------------------------------------------------------------------------
 
-HEAD = {
-    "type": "record",
-    "name": "Head",
-    "fields": [
-        {"name": "n", "type": "int"},
-        {"name": "user", "type": DEEP},
-        {"name": "kind", "type": {"type": "enum", "name": "Kind", "symbols": ["A", "B"]}},
-        {"name": "any", "type": ["null", "boolean", "string"]},
-    ],
-}
+HEAD = record(
+    "Head", ("n", "int"), ("user", DEEP), ("kind", enum("Kind", "A", "B")), ("any", ["null", "boolean", "string"])
+)
 START = b"\x02"  # n = 1
 TAGS = START + varint(1) + sized(b"a") + varint(4) + b"\x00" * 3  # three nulls, then a Tag
 TAIL = START + b"\x00"  # no tags

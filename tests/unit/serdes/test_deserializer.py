@@ -181,11 +181,6 @@ def test_a_leading_null_is_not_mistaken_for_confluents_framing(registry: LocalRe
     assert deserializer.deserialize("nulls", bytes(7)) == dict.fromkeys("abcdefg")
 
 
-def test_confluents_framing_is_named_when_a_message_cannot_be_read(users: LocalRegistry) -> None:
-    with pytest.raises(DecodeError, match=r"Confluent's serializer \(0x00, schema id 5\)"):
-        KafkaAvroDeserializer(conf(users)).deserialize("users", b"\x00\x00\x00\x00\x05" + Codec(WIDER).encode(ANN))
-
-
 def test_an_empty_message_is_a_record_without_fields(registry: LocalRegistry) -> None:
     register(registry, "empty", {"type": "record", "name": "E", "fields": []})
     assert KafkaAvroDeserializer(conf(registry)).deserialize("empty", b"") == {}

@@ -10,6 +10,7 @@ from typing import Any, Final
 import pytest
 from conf import conf
 from confluent_kafka.serialization import MessageField, SerializationContext
+from schemas import record
 from waiting import together
 
 from streamnative_serdes import (
@@ -31,11 +32,7 @@ from streamnative_serdes.schema_registry import SchemaRegistryClient
 from streamnative_serdes.testing import LocalRegistry
 
 KEY: Final = {"type": "record", "name": "K", "fields": [{"name": "id", "type": "int"}]}
-USER: Final = {
-    "type": "record",
-    "name": "User",
-    "fields": [{"name": "age", "type": "int"}, {"name": "name", "type": ["null", "string"], "default": None}],
-}
+USER: Final = record("User", ("age", "int"), ("name", ["null", "string"], None))
 WIDER: Final = {**USER, "fields": [*USER["fields"], {"name": "mail", "type": "string", "default": "-"}]}  # type: ignore[misc]
 BOB: Final = {"age": 7, "name": "bob"}
 BOB_BYTES: Final = bytes.fromhex("0e0206626f62")

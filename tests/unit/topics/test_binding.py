@@ -42,13 +42,6 @@ def together(work: Callable[[], Any]) -> list[Any]:
     return waiting.together(THREADS, outcome)
 
 
-def test_eight_threads_on_one_cold_serializer_make_one_post(registry: LocalRegistry) -> None:
-    serializer = KafkaAvroSerializer(conf(registry), USER)
-    registry.fail(Fault.delay(0.2))
-    assert together(lambda: serializer.serialize("users", BOB)) == [FRAMED] * THREADS
-    assert registry.calls == {"POST schema": 1}
-
-
 def test_64_threads_with_a_thousand_messages_each_on_one_cold_serializer_make_one_post(registry: LocalRegistry) -> None:
     serializer = KafkaAvroSerializer(conf(registry), USER)
     registry.fail(Fault.delay(0.2))

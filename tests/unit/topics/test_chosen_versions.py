@@ -73,13 +73,6 @@ def test_options_that_contradict_each_other_are_refused(
     assert message in str(caught.value)
 
 
-def test_every_message_can_be_read_with_the_latest_as_readers_schema(users: LocalRegistry) -> None:
-    reader = KafkaAvroDeserializer(conf(users, **{"use.latest.version": True}))
-    assert reader.deserialize("users", FIRST + b"\x06bob") == {"name": "bob", "age": None}
-    assert reader.deserialize("users", SECOND + b"\x06ann\x02\x0e") == ANN
-    assert reader.deserialize("users", b"\x06ann\x02\x0e") == ANN
-
-
 @pytest.fixture
 def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a Spark worker: no thread checks topics."""
@@ -111,11 +104,6 @@ def test_the_latest_schema_is_requested_after_each_ttl(users: LocalRegistry, ttl
         for _ in range(2):
             (face.deserialize if isinstance(face, KafkaAvroDeserializer) else face.serialize)("users", data)
     assert users.calls["GET schema"] == calls
-
-
-def test_a_given_readers_schema_takes_precedence_over_the_latest(users: LocalRegistry) -> None:
-    reader = KafkaAvroDeserializer(conf(users, **{"use.latest.version": True}), USER)
-    assert reader.deserialize("users", SECOND + b"\x06ann\x02\x0e") == {"name": "ann"}
 
 
 def test_a_deserializer_is_warmed_up_with_one_request(users: LocalRegistry) -> None:
