@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import requests
+from any_type import header
 from confluent_kafka.serialization import MessageField, SerializationContext
 from schemas import record
 
@@ -28,10 +29,6 @@ JSON = b'{"v":5}'
 CTX = SerializationContext("t", MessageField.VALUE)
 LOOSE = {"ignore.trailing.bytes": True}
 Read = Callable[[LocalRegistry, bytes], Any]
-
-
-def header(version: int) -> bytes:
-    return b"\x03\x04" + version.to_bytes(8, "big")
 
 
 def loose(registry: LocalRegistry, schema: Any = None) -> KafkaAvroDeserializer:

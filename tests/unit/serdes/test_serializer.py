@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import requests
+from any_type import header
 from conf import conf
 from confluent_kafka.serialization import MessageField, SerializationContext, SerializationError, Serializer
 from schemas import record
@@ -36,10 +37,6 @@ USER = record("User", ("name", "string"), ("age", "int"))
 WIDER = {**USER, "fields": [*USER["fields"], {"name": "city", "type": ["null", "string"], "default": None}]}
 BOB = {"name": "bob", "age": 7}
 BOB_BODY = b"\x06bob\x0e"
-
-
-def header(version: int) -> bytes:
-    return b"\x03\x04" + version.to_bytes(8, "big")
 
 
 def registered(registry: LocalRegistry, topic: str) -> dict[str, Any]:

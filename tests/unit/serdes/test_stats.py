@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from any_type import header
 from schemas import record
 
 from streamnative_serdes import ConfigError, KafkaAvroDeserializer, KafkaAvroSerializer, KeyValueSchema, SerdesError
@@ -21,10 +22,6 @@ LONGS = record("Longs", *((letter, "long") for letter in "abcdefghij"))
 TEN = dict(zip("abcdefghij", [-2, 2, *[0] * 8], strict=True))  # encoded, it equals the header of version 0
 ADA = {"name": "Ada"}
 BODY = b"\x06Ada"
-
-
-def header(version: int) -> bytes:
-    return b"\x03\x04" + version.to_bytes(8, "big")
 
 
 def conf(registry: LocalRegistry, **more: Any) -> dict[str, Any]:

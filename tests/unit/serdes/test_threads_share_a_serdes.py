@@ -29,11 +29,6 @@ FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 free_threaded = pytest.mark.skipif(not FREE_THREADED, reason="this Python has a GIL, so there are no replicas")
 
 
-@pytest.fixture
-def conf(registry: LocalRegistry) -> dict[str, Any]:
-    return {"schema.registry.url": registry.url}
-
-
 def test_the_counts_of_all_threads_add_up_those_of_ended_threads_too(conf: dict[str, Any]) -> None:
     serializer, deserializer = KafkaAvroSerializer(conf, SCHEMA), KafkaAvroDeserializer(conf)
 

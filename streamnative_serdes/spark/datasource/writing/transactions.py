@@ -344,8 +344,8 @@ def require_timeout(kafka: Mapping[str, Any]) -> None:
 
 # Options that only producers have; a consumer would log that it ignores them.
 _PRODUCERS_ONLY: Final = (
-    *("acks", "batch.", "compression.", "delivery.", "enable.gapless.", "enable.idempotence", "linger.", "message."),
-    *("partitioner", "queue.buffering.", "request.", "retries", "sticky.", "transaction."),
+    *("acks", "batch.", "compression.", "delivery.", "enable.gapless.", "enable.idempotence", "linger.", "partitioner"),
+    *("message.send.", "message.timeout.", "queue.buffering.", "request.", "retries", "sticky.", "transaction."),
 )
 
 
