@@ -127,51 +127,36 @@ class SchemaBuilder:
     # Properties
 
     def optional(self) -> Self:
-        return self._nullable(True)
+        return self._once("optional", True)
 
     def required(self) -> Self:
         """The default; to make it explicit."""
-        return self._nullable(False)
-
-    def _nullable(self, optional: bool) -> Self:
-        if self._optional is not None:
-            raise _twice("optional")
-        self._optional = optional
-        return self
+        return self._once("optional", False)
 
     def default(self, value: Any) -> Self:
         """The value in place of None. ``build`` checks it."""
-        if self._default is not None:
-            raise _twice("default")
         if value is None:
             raise SchemaError(
                 "expected a default other than None", hint="leave default() out: without it, there is no default"
             )
-        self._default = value
-        return self
+        return self._once("default", value)
 
     def name(self, name: str) -> Self:
-        if self._name is not None:
-            raise _twice("name")
-        self._name = name
-        return self
+        return self._once("name", name)
 
     def namespace(self, namespace: str) -> Self:
-        if self._namespace is not None:
-            raise _twice("namespace")
-        self._namespace = namespace
-        return self
+        return self._once("namespace", namespace)
 
     def version(self, version: int | str) -> Self:
-        if self._version is not None:
-            raise _twice("version")
-        self._version = version
-        return self
+        return self._once("version", version)
 
     def doc(self, doc: str) -> Self:
-        if self._doc is not None:
-            raise _twice("doc")
-        self._doc = doc
+        return self._once("doc", doc)
+
+    def _once(self, what: str, value: Any) -> Self:
+        if getattr(self, f"_{what}") is not None:
+            raise SchemaError(f"the {what} of this builder is already set", hint="use another builder")
+        setattr(self, f"_{what}", value)
         return self
 
     def parameter(self, name: str, value: str) -> Self:
@@ -272,7 +257,3 @@ def _type_named(name: object) -> Type:
         if kind.value == name:
             return kind
     raise SchemaError(f"expected one of {', '.join(kind.value for kind in Type)}, got {name!r:.80}")
-
-
-def _twice(what: str) -> SchemaError:
-    return SchemaError(f"the {what} of this builder is already set", hint="use another builder")
