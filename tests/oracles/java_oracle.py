@@ -6,16 +6,14 @@ import importlib.util
 import json
 import os
 import struct
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
+from java_program import JavaProgram, class_path
 from java_values import Shown
-from waiting import HANG_SECONDS
 
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.spark.session.java import java_home
@@ -51,7 +49,7 @@ class Read:
     left: int  # number of bytes after the datum
 
 
-class JavaAvro:
+class JavaAvro(JavaProgram):
     """A running oracle; one request at a time. Schemas are JSON values, and their defaults are not validated.
 
     Raises:
@@ -59,18 +57,9 @@ class JavaAvro:
     """
 
     def __init__(self) -> None:
-        command = _command()
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, env=_environment()
-        )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.communicate(timeout=HANG_SECONDS)
-        self._log.close()
+        # A sanitizer loaded into the process breaks Java.
+        environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+        super().__init__(_command(), environment)
 
     def canonical(self, schema: Any, *, strict: bool = False) -> str:
         """Return the parsing canonical form. With ``strict``, defaults are validated too. Raises RefusedError."""
@@ -92,12 +81,11 @@ class JavaAvro:
         return Read(shown.value(), tuple(shown.branches), answer[2], int(answer[0]))
 
     def _ask(self, operation: str, flags: list[str], *arguments: bytes) -> list[bytes]:
-        stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin
-        assert stdout
         parts = [operation.encode(), ",".join(flags).encode(), *arguments]
-        stdin.write(struct.pack(">i", len(parts)) + b"".join(struct.pack(">i", len(part)) + part for part in parts))
-        stdin.flush()
+        self._stdin.write(
+            struct.pack(">i", len(parts)) + b"".join(struct.pack(">i", len(part)) + part for part in parts)
+        )
+        self._stdin.flush()
         status, *answer = [self._take(self._size()) for _ in range(self._size())]
         if status != b"ok":
             raise RefusedError(*(part.decode() for part in answer))
@@ -108,11 +96,9 @@ class JavaAvro:
         return size
 
     def _take(self, size: int) -> bytes:
-        assert self._process.stdout
-        data = self._process.stdout.read(size)
+        data = self._stdout.read(size)
         if len(data) != size:
-            self._log.seek(0)
-            raise AssertionError(f"the oracle is gone: {self._log.read()[-3000:].decode(errors='replace')}")
+            raise self.gone()
         return data
 
 
@@ -126,16 +112,11 @@ def _command() -> list[str]:
     except ConfigError as error:
         raise NoJavaError(str(error)) from error
     jars = Path(spec.origin).parent / "jars"
-    found = [str(jar) for pattern in JARS for jar in sorted(jars.glob(f"{pattern}.jar"))]
+    found = [jar for pattern in JARS for jar in sorted(jars.glob(f"{pattern}.jar"))]
     limits = [f"-Dorg.apache.avro.limits.collectionItems.maxLength={MOST_ITEMS}"]
     options = ["-Xmx512m", "-Xss4m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *limits]
     compiler = "org.codehaus.janino.SimpleCompiler"
-    return [str(java), *options, "-cp", os.pathsep.join(found), compiler, str(PROGRAM), "Oracle"]
-
-
-def _environment() -> dict[str, str]:
-    # A sanitizer loaded into the process breaks Java.
-    return {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    return [str(java), *options, *class_path(*found), compiler, str(PROGRAM), "Oracle"]
 
 
 @contextmanager

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import base64
-import importlib.util
-import json
-import os
-import subprocess
-import tempfile
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple
 
+import pyspark
+from java_program import OPTIONS, JavaProgram, class_path
 from schema_types import java_value
 from servers import requirements
 
 PROGRAM = Path(__file__).with_name("JavaClient.java")
-_OPTIONS: Final = (
-    "-Xmx256m",
-    "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",
-    "-Dlog4j2.level=ERROR",
-    # Without a version, Janino does not support static methods of interfaces, such as Schema.AVRO.
-    "-Dorg.codehaus.janino.UnitCompiler.defaultTargetVersion=8",
-)
-_PATIENCE: Final = 30.0  # seconds until a client that does not end is killed
+# Without a version, Janino does not support static methods of interfaces, such as Schema.AVRO.
+_OPTIONS: Final = (*OPTIONS, "-Dlog4j2.level=ERROR", "-Dorg.codehaus.janino.UnitCompiler.defaultTargetVersion=8")
 
 
 # As JavaClient.java says: a class for Schema.AVRO, "JSON " and a class, STRING, INT8, ..., or a dict for KEY_VALUE.
@@ -65,26 +55,15 @@ class Received(NamedTuple):
     error: str | None
 
 
-class JavaPulsar:
+class JavaPulsar(JavaProgram):
     """A running client; one request at a time."""
 
     def __init__(self, service_url: str) -> None:
-        command = _command(service_url)
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        try:
-            self._process.communicate(timeout=_PATIENCE)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-            raise
-        finally:
-            self._log.close()
+        jars = Path(pyspark.__file__).parent / "jars"  # the servers were downloaded with one of them
+        compiler = [jar for pattern in ("janino-*.jar", "commons-compiler-*.jar") for jar in jars.glob(pattern)]
+        main = ["org.codehaus.janino.SimpleCompiler", PROGRAM, "JavaClient", service_url]
+        java = requirements()
+        super().__init__([java.java, *_OPTIONS, *class_path(f"{java.pulsar}/*", *compiler), *main])
 
     def produce(self, topic: str, schema: SchemaName, *values: Any) -> None:
         """Send values with a schema; without values, only register it."""
@@ -103,15 +82,7 @@ class JavaPulsar:
         return [_received(message) for message in self._ask(request)]
 
     def _ask(self, request: dict[str, Any]) -> list[Any]:
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.write(json.dumps(request).encode() + b"\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        if not line:
-            self._log.seek(0)
-            raise AssertionError(f"Java is gone: {self._log.read()[:3000].decode(errors='replace')}")
-        answer = json.loads(line)
+        answer = self.asked(request)
         assert "ok" in answer, answer["error"]
         found: list[Any] = answer["ok"]
         return found
@@ -146,14 +117,3 @@ def _received(message: dict[str, Any]) -> Received:
 
 def _bytes(shown: str | None) -> bytes | None:
     return None if shown is None else base64.b64decode(shown)
-
-
-def _command(service_url: str) -> list[str]:
-    spec = importlib.util.find_spec("pyspark")
-    assert spec
-    assert spec.origin  # the servers were downloaded with a jar of pyspark
-    jars = Path(spec.origin).parent / "jars"
-    compiler = [str(jar) for pattern in ("janino-*.jar", "commons-compiler-*.jar") for jar in jars.glob(pattern)]
-    path = os.pathsep.join([f"{requirements().pulsar}/*", *compiler])
-    main = ["org.codehaus.janino.SimpleCompiler", str(PROGRAM), "JavaClient", service_url]
-    return [str(requirements().java), *_OPTIONS, "-cp", path, *main]

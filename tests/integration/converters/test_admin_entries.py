@@ -12,7 +12,7 @@ import pytest
 from command import CommandLine
 from java_entries import GOLDEN, Topic, golden, sent, topic_of
 from java_entries.java import lines_of_java
-from java_shapes.java import jdk
+from java_program import jdk
 from kop_entries import EntryProducer, _number, _text, keep_entries, sealed, send_entries
 from servers import Pulsar, Tokens
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from java_shapes.java import jdk
+from java_program import jdk
 from schema_types import GOLDEN, golden, same
 from schema_types.java import lines_of_java, read_by_java
 

@@ -13,7 +13,7 @@ from command import CommandLine
 from external_schemas import GUID, ID_1, ID_2, NEW, OLD, ONE, TOPICS, golden
 from external_schemas.java import lines_of_java, read_by_java
 from external_topic import HEADERS, WithGuid
-from java_shapes.java import jdk
+from java_program import jdk
 from kop_entries import _number, _text, send_entries
 from pulsar import Client, IncompatibleSchema
 from pulsar_topic import PulsarTopic

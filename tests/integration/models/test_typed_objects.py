@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from java_program import jdk
 from java_pulsar import JavaPulsar
 from java_shapes import CLASSES, FOLDER, golden
-from java_shapes.java import jdk, schemas_of_java
+from java_shapes.java import schemas_of_java
 from pulsar.schema import Array, AvroSchema, CustomEnum, Integer, Map, Record, String
 from pulsar_topic import PulsarTopic
 

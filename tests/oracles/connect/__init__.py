@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import base64
-import json
-import subprocess
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 
-from java_shapes.java import jdk
+from java_program import OPTIONS, JavaProgram, class_path, jdk
 from servers import Missing, connect_jars
-from waiting import HANG_SECONDS
 
 PROGRAM: Final = Path(__file__).with_name("ConnectOracle.java")
-_OPTIONS: Final = ("-Xmx256m", "-Xss4m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Duser.timezone=UTC")
+_OPTIONS: Final = (*OPTIONS, "-Xss4m", "-Duser.timezone=UTC")
 
 Described = Any  # a schema or a value as ConnectOracle.java describes it
 
@@ -29,7 +25,7 @@ class RefusedError(Exception):
         self.message = message
 
 
-class JavaConnect:
+class JavaConnect(JavaProgram):
     """A running oracle; one request at a time. Schemas and values are described as in ConnectOracle.java.
 
     Raises:
@@ -41,18 +37,7 @@ class JavaConnect:
         java = jdk()
         if java is None:
             raise Missing("Connect's converters need a JDK, and there is only a JRE")
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
-        command = [str(java), *_OPTIONS, "-cp", f"{jars}/*", str(PROGRAM)]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, encoding="utf-8"
-        )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.communicate(timeout=HANG_SECONDS)
-        self._log.close()
+        super().__init__([java, *_OPTIONS, *class_path(f"{jars}/*"), PROGRAM])
 
     def to_json(self, schema: Described, value: Described, **options: Any) -> bytes | None:
         """What JsonConverter writes. Options are its own, with underscores for dots. Raises RefusedError."""
@@ -84,17 +69,8 @@ class JavaConnect:
         return [_both(event) for event in events]
 
     def _ask(self, operation: str, options: Mapping[str, Any], **request: Any) -> dict[str, Any]:
-        stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin
-        assert stdout
         chosen = {name.replace("_", "."): value for name, value in options.items()}
-        stdin.write(json.dumps({"do": operation, "options": chosen, **request}) + "\n")
-        stdin.flush()
-        line = stdout.readline()
-        if not line:
-            self._log.seek(0)
-            raise AssertionError(f"the oracle is gone: {self._log.read()[-3000:].decode(errors='replace')}")
-        answer: dict[str, Any] = json.loads(line)
+        answer: dict[str, Any] = self.asked({"do": operation, "options": chosen, **request})
         if "error" in answer:
             raise RefusedError(answer["error"], answer["message"])
         return answer

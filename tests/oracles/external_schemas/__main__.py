@@ -5,10 +5,11 @@ Run as ``PYTHONPATH=tests/oracles:tests/servers python -m external_schemas``.
 
 from __future__ import annotations
 
+from java_program import regenerate
 from servers import NEXT_PULSAR, Pulsar
 
 from . import GOLDEN
 from .java import lines_of_java
 
 with Pulsar(version=NEXT_PULSAR) as server:
-    GOLDEN.write_text("".join(f"{line}\n" for line in lines_of_java(server)))
+    regenerate(GOLDEN, lines_of_java(server))

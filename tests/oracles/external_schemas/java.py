@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections import defaultdict
 from pathlib import Path
 from typing import Final
 
-from java_shapes.java import jdk
+from java_program import OPTIONS, class_path, run
 from servers import NEXT_PULSAR, Pulsar, older_client_jars, pulsar_jars
 
 from . import FOLDER, NEW, OLD, TOPICS
 
-_OPTIONS: Final = (
-    *("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dlog4j2.level=OFF"),
-    *("--add-opens", "java.base/java.nio=ALL-UNNAMED"),
-)
-_PATIENCE: Final = 120.0  # seconds
+_OPTIONS: Final = (*OPTIONS, "--add-opens", "java.base/java.nio=ALL-UNNAMED")
 
 
 def lines_of_java(server: Pulsar) -> list[str]:
@@ -51,9 +46,4 @@ def read_by_java(server: Pulsar, client: str, topic: str, encoding: str, count: 
 
 
 def _run(jars: Path, program: str, *arguments: str) -> list[str]:
-    java = jdk()
-    assert java, "this requires a JDK"
-    command = [str(java), *_OPTIONS, "-cp", f"{jars}/*", str(FOLDER / program), *arguments]
-    done = subprocess.run(command, check=False, capture_output=True, timeout=_PATIENCE)
-    assert done.returncode == 0, done.stderr[-3000:].decode(errors="replace")
-    return done.stdout.decode().splitlines()
+    return run(*_OPTIONS, *class_path(f"{jars}/*"), FOLDER / program, *arguments)

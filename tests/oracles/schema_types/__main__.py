@@ -5,7 +5,9 @@ Run as ``PYTHONPATH=tests/oracles:tests/servers python -m schema_types``.
 
 from __future__ import annotations
 
+from java_program import regenerate
+
 from . import GOLDEN
 from .java import lines_of_java
 
-GOLDEN.write_text("".join(f"{line}\n" for line in lines_of_java()))
+regenerate(GOLDEN, lines_of_java())
