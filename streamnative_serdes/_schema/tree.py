@@ -70,6 +70,7 @@ class Fixed:
     logical: Logical | None = None
     props: Mapping[str, Any] = field(default_factory=dict)
     kind: str = "fixed"
+    doc: str | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -80,6 +81,7 @@ class Enum:
     aliases: tuple[str, ...] = ()
     props: Mapping[str, Any] = field(default_factory=dict)
     kind: str = "enum"
+    doc: str | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -92,6 +94,7 @@ class Field:
     aliases: tuple[str, ...] = ()
     order: str = "ascending"
     props: Mapping[str, Any] = field(default_factory=dict)
+    doc: str | None = None
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -101,6 +104,7 @@ class Record:
     aliases: tuple[str, ...] = ()
     props: Mapping[str, Any] = field(default_factory=dict)
     kind: str = "record"
+    doc: str | None = None
 
     def __repr__(self) -> str:
         # Without field types: nested records would double the text with each level.

@@ -52,52 +52,16 @@ def connect_schema(schema: avro.Schema, options: AvroOptions, version: int | Non
     if schema.same_as(_ANYTHING):
         return None
     try:
-        docs = _Docs()
-        docs.collect(json.loads(schema.text), "")
-        return SchemaReader(options, docs).schema(schema.root, "", version=version)
+        return SchemaReader(options).schema(schema.root, "", version=version)
     except RecursionError:
         raise NestedTooDeeplyError from None
-
-
-class _Docs:
-    """The docs of named types and of their fields, which the parsed schema does not keep."""
-
-    def __init__(self) -> None:
-        self.of_type: dict[str, str] = {}
-        self.of_field: dict[tuple[str, str], str] = {}
-
-    def collect(self, tree: Any, namespace: str) -> None:
-        if isinstance(tree, list):
-            for branch in tree:
-                self.collect(branch, namespace)
-        if not isinstance(tree, dict):
-            return
-        kind = tree.get("type")
-        if isinstance(kind, (dict, list)):
-            self.collect(kind, namespace)
-        elif kind in ("record", "error", "enum", "fixed"):
-            self._named(tree, namespace)
-        for inner in ("items", "values"):
-            self.collect(tree.get(inner), namespace)
-
-    def _named(self, tree: dict[str, Any], namespace: str) -> None:
-        given = tree.get("namespace")
-        full = avro.qualified(str(tree.get("name")), given if isinstance(given, str) else namespace)
-        if isinstance(tree.get("doc"), str):
-            self.of_type[full] = tree["doc"]
-        for field in tree.get("fields") or ():
-            if isinstance(field, dict):
-                if isinstance(field.get("doc"), str):
-                    self.of_field[full, str(field.get("name"))] = field["doc"]
-                self.collect(field.get("type"), full.rpartition(".")[0])
 
 
 class SchemaReader:
     """One translation."""
 
-    def __init__(self, options: AvroOptions, docs: _Docs) -> None:
+    def __init__(self, options: AvroOptions) -> None:
         self.options = options
-        self._docs = docs
         self._open: set[str] = set()  # records around the current type
         self._unions = 0
         self._left = _MOST_TYPES
@@ -215,15 +179,14 @@ class SchemaReader:
     def _record(self, node: avro.Record, path: str) -> Schema:
         parameters: dict[str, str] = {}
         keep = self.options.meta_data and not self.options.discard_type_doc_default
-        if keep and node.name in self._docs.of_type:
-            parameters[names.RECORD_DOC] = self._docs.of_type[node.name]
+        if keep and node.doc is not None:
+            parameters[names.RECORD_DOC] = node.doc
         fields = []
         with self._inside(node, path):
             for at, field in enumerate(node.fields):
-                doc = self._docs.of_field.get((node.name, field.name))
-                if keep and doc is not None:
-                    parameters[f"{names.FIELD_DOC}{field.name}"] = doc
-                kind = self.schema(field.type, joined(path, field.name), default=field.default, doc=doc)
+                if keep and field.doc is not None:
+                    parameters[f"{names.FIELD_DOC}{field.name}"] = field.doc
+                kind = self.schema(field.type, joined(path, field.name), default=field.default, doc=field.doc)
                 fields.append(Field(field.name, at, kind))
         return Schema(Type.STRUCT, fields=tuple(fields), parameters=parameters or None)
 
@@ -240,7 +203,7 @@ class SchemaReader:
         self._open.discard(node.name)
 
     def _enum(self, node: avro.Enum) -> Schema:
-        doc, last = self._docs.of_type.get(node.name), avro.last_name(node)
+        doc, last = node.doc, avro.last_name(node)
         parameters: dict[str, str] = {}
         if self.options.meta_data and doc is not None:
             only = self.options.discard_type_doc_default
@@ -305,7 +268,7 @@ class SchemaReader:
             return of_type if self.options.meta_data else None
         if doc is not None:
             return doc
-        return (self._docs.of_type.get(node.name) if isinstance(node, avro.Named) else None) or of_type
+        return (node.doc if isinstance(node, avro.Named) else None) or of_type
 
     def _version_of(self, made: Schema, props: Mapping[str, Any], path: str, version: int | None) -> int | str | None:
         given = props.get(names.VERSION_PROP, version)
@@ -326,7 +289,7 @@ class SchemaReader:
 
     def _parameters_of(self, made: Schema, node: avro.AvroType, props: Mapping[str, Any], path: str) -> dict[str, str]:
         found = dict(made.parameters or {})
-        doc = self._docs.of_type.get(node.name) if isinstance(node, avro.Named) else None
+        doc = node.doc if isinstance(node, avro.Named) else None
         if self.options.discard_type_doc_default and self.options.meta_data and doc is not None:
             found[names.ONLY_RECORD_DOC] = doc
         given = props.get(names.PARAMETERS_PROP)
