@@ -1,7 +1,7 @@
-"""Schema references: merges a schema and the schemas it references into one self-contained schema.
+"""Schemas made of parts of others: a schema with the schemas that it references, and a record with some of its fields.
 
 Pulsar's registry does not support references. Each named type is written out where it is first used, and referred to by
-its full name after that, however many references lead to it.
+its full name after that, however many references lead to it, and wherever it was defined before.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from streamnative_serdes._nearest import did_you_mean
 from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError
 
 from .parser import PRIMITIVES
@@ -18,6 +19,7 @@ from .tree import qualified
 
 _NAMED: Final = frozenset({"record", "error", "enum", "fixed"})
 _BUILT_IN: Final = _NAMED | PRIMITIVES | {"array", "map"}
+_MOST_FETCHED: Final = 1_000  # schemas that one schema refers to, directly or not
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,26 +43,69 @@ class Referring(Protocol):
     def references(self) -> Sequence[SchemaReference] | None: ...
 
 
-def self_contained(schema: Referring, fetch: Callable[[SchemaReference], Referring]) -> str:
+def self_contained(schema: Referring, fetch: Callable[[SchemaReference], Referring], size: int | None = None) -> str:
     """The text of ``schema`` with its references resolved; unchanged if it has none.
 
     Args:
         schema: an Avro schema.
         fetch: returns the Avro schema that a reference leads to; called once per subject and version.
+        size: characters that all schemas together may have; then they are also at most 1,000. None sets no limit.
 
     Raises:
-        SchemaError: references form a cycle, one name has two definitions, or a referenced schema does not define the
-            reference's name.
+        SchemaError: references form a cycle, one name has two definitions, a referenced schema does not define the
+            reference's name, or the schemas are too large together.
     """
     if not schema.references:
         return schema.schema_str
     try:
         library = _Library()
-        _gather(schema, fetch, library, {}, ())
+        _gather(schema, fetch if size is None else _bounded(schema, fetch, size), library, {}, ())
         root = library.add(_json(schema.schema_str), "the schema")
         return json.dumps(library.unfold(root, "", set()))
     except RecursionError:
         raise NestedTooDeeplyError from None
+
+
+def _bounded(
+    schema: Referring, fetch: Callable[[SchemaReference], Referring], most: int
+) -> Callable[[SchemaReference], Referring]:
+    fetched, size = 0, len(schema.schema_str)
+
+    def bounded(reference: SchemaReference) -> Referring:
+        nonlocal fetched, size
+        found = fetch(reference)
+        fetched, size = fetched + 1, size + len(found.schema_str)
+        if fetched > _MOST_FETCHED or size > most:
+            raise SchemaError(
+                f"with the schemas that it refers to, the schema is larger than {most} characters, or these are more "
+                f"than {_MOST_FETCHED}",
+                hint="max.schema.size limits the first",
+            )
+        return found
+
+    return bounded
+
+
+def projected(text: str, names: Sequence[str]) -> str:
+    """A record's schema with the fields ``names``, in this order, for a reader that does not need the other fields.
+
+    Avro's resolution skips fields that the reader's schema lacks, so they are not decoded. A type that is defined in an
+    omitted field is defined where it is first used.
+
+    Args:
+        text: the JSON of a record's schema.
+        names: names of its fields.
+
+    Raises:
+        SchemaError: the schema is not a record's, or has no such field.
+    """
+    library = _Library()
+    tree = json.loads(text)
+    if not isinstance(tree, dict) or tree.get("type") not in ("record", "error"):
+        raise SchemaError("expected the schema of a record: only records have fields to choose from")
+    root = library.add(tree, "the schema")
+    library.choose(root, names)
+    return json.dumps(library.unfold(root, "", set()))
 
 
 def _gather(
@@ -106,6 +151,15 @@ class _Library:
                 "although the reference names it"
             )
         self._also[reference.name] = root
+
+    def choose(self, record: str, names: Sequence[str]) -> None:
+        """Leave a record these fields only. Raises SchemaError if it has no such field."""
+        flat, source = self._types[record]
+        fields = {field["name"]: field for field in flat["fields"]}
+        for name in names:
+            if name not in fields:
+                raise SchemaError(f"the record has no field {name!r:.80}", hint=did_you_mean(name, fields))
+        self._types[record] = {**flat, "fields": [fields[name] for name in names]}, source
 
     def unfold(self, tree: Any, namespace: str, seen: set[str]) -> Any:
         """``tree`` with each known type written out at its first use; ``seen`` has the types already written."""

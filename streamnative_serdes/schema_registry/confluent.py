@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal
+from typing import Any, Literal
 from urllib.parse import quote
 from uuid import UUID
 
@@ -21,7 +21,6 @@ from .confluent_info import MAX_ID, ConfluentSchema
 from .rest import Rest, RestClient
 
 _READ, _WRITE = "the right to read the subject", "the right to write to the subject"
-_MOST_FETCHED: Final = 1_000  # schemas that one schema refers to, directly or not
 
 
 class ConfluentRegistryClient(RestClient):
@@ -106,21 +105,10 @@ class ConfluentRegistryClient(RestClient):
             SchemaError: the schema or a schema that it refers to is not of type AVRO, the references form a cycle or
                 define a name twice, or all schemas together are larger than ``max.schema.size``.
         """
-        fetched, size = 0, len(_avro(schema).schema_str)
+        return self_contained(_avro(schema), self._referred, self._limits.size)
 
-        def fetch(reference: SchemaReference) -> ConfluentSchema:
-            nonlocal fetched, size
-            found = _avro(self.version(reference.subject, reference.version))
-            fetched, size = fetched + 1, size + len(found.schema_str)
-            if fetched > _MOST_FETCHED or size > self._limits.size:
-                raise SchemaError(
-                    f"with the schemas that it refers to, the schema is larger than {self._limits.size} characters, "
-                    f"or these are more than {_MOST_FETCHED}",
-                    hint="max.schema.size limits the first",
-                )
-            return found
-
-        return self_contained(schema, fetch)
+    def _referred(self, reference: SchemaReference) -> ConfluentSchema:
+        return _avro(self.version(reference.subject, reference.version))
 
     # Subjects
 

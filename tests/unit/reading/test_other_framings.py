@@ -709,7 +709,7 @@ def test_references_without_an_end_are_bounded(
         others.add(f"/groups/default/artifacts/a{number}/versions/1", *node(number))
     options = declared(conf, "apicurio")
     if limit == "number":
-        monkeypatch.setattr("streamnative_serdes.schema_registry.foreign._MOST_FETCHED", 10)
+        monkeypatch.setattr("streamnative_serdes._schema.references._MOST_FETCHED", 10)
     else:
         options["max.schema.size"] = 1_000
     with pytest.raises(SchemaError, match="globalId 7: with the schemas that it refers to, the schema is larger than"):

@@ -11,7 +11,7 @@ from pyspark.sql import types as T
 
 from streamnative_serdes._kafka import BrokerUnavailableError
 from streamnative_serdes._nearest import did_you_mean
-from streamnative_serdes._schema.projection import projected
+from streamnative_serdes._schema.references import projected
 from streamnative_serdes.errors import ConfigError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.models import Registered
 from streamnative_serdes.spark.datasource.offsets.bounds import Topics
