@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from streamnative_serdes._config import named
 from streamnative_serdes._http.api_request import ApiRequest
-from streamnative_serdes._http.reply import Diagnosis, Expected, Reply, quoted
+from streamnative_serdes._http.reply import Diagnosis, Expected, Reply
 from streamnative_serdes.errors import (
     AuthenticationError,
     AuthorizationError,
@@ -22,7 +22,7 @@ from streamnative_serdes.errors import (
     SchemaRegistryError,
 )
 
-from .rest import Api
+from .rest import Api, refused
 
 _PORTS: Final = Expected(
     "a port for Kafka clients", "the registry's HTTP port, such as http://HOST:8081", "the registry's https port"
@@ -59,16 +59,7 @@ def confluent_api(conf: Mapping[str, Any]) -> Api:
             MissingEndpointError: odd(request, reply),
             SchemaRegistryError: odd(request, reply) if reply.number("error_code") is None else None,
         }
-        words = reply.words()
-        return kind(
-            f"cannot {request.operation}: {quoted(words)} (HTTP {reply.status})",
-            status=reply.status,
-            reason=words,
-            url=reply.url,
-            code=reply.number("error_code"),
-            topic=request.topic,
-            hint=hints.get(kind),
-        )
+        return refused(kind, request, reply, hints.get(kind), reply.number("error_code"))
 
     return Api(
         kind="a registry with Confluent's API",
@@ -76,14 +67,10 @@ def confluent_api(conf: Mapping[str, Any]) -> Api:
         address="the HTTP address of the registry, such as http://localhost:8081",
         away=f"is {option} the address of the registry, and is it running?",
         expected=_PORTS,
-        successes=frozenset({200}),
         passes=passes,
-        doubt=lambda _: None,
-        bad_credentials=lambda reply: reply.status == 401,
         refusal=refusal,
         odd=odd,
         token_passwords=False,  # KoP's registry takes them as they are
-        mock=False,
     )
 
 

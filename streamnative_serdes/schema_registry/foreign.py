@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from streamnative_serdes._config import named, schema_limits
 from streamnative_serdes._http.api_request import ApiRequest
-from streamnative_serdes._http.reply import Expected, Reply, quoted
+from streamnative_serdes._http.reply import Expected, Reply
 from streamnative_serdes._schema import SchemaReference, self_contained
 from streamnative_serdes.errors import (
     AuthenticationError,
@@ -29,10 +29,9 @@ from streamnative_serdes.errors import (
 )
 
 from .confluent_info import ConfluentSchema
-from .rest import Api, Rest, RestClient
+from .rest import Api, Rest, RestClient, refused
 
 _PASSING: Final = frozenset({429, 500, 502, 503, 504})
-_MOST_FETCHED: Final = 1_000  # schemas that one schema refers to, directly or not
 Key = tuple[Any, str, Any]  # (registry, kind, id), as _reading.framings.ForeignId
 
 
@@ -88,23 +87,11 @@ class ApicurioClient(_ByIdClient):
         Raises:
             SchemaError: the references form a cycle or define a name twice, or the schemas are too large together.
         """
-        fetched, size = 0, len(schema.schema_str)
+        return self_contained(schema, self._referred, self._most)
 
-        def fetch(reference: SchemaReference) -> ConfluentSchema:
-            nonlocal fetched, size
-            path = f"{reference.subject}/versions/{reference.version}"
-            what = f"the schema of {reference.name}"
-            found = self._schema(f"{path}{self._content}", f"{path}/references", what)
-            fetched, size = fetched + 1, size + len(found.schema_str)
-            if fetched > _MOST_FETCHED or size > self._most:
-                raise SchemaError(
-                    f"with the schemas that it refers to, the schema is larger than {self._most} characters, or these "
-                    f"are more than {_MOST_FETCHED}",
-                    hint="max.schema.size limits the first",
-                )
-            return found
-
-        return self_contained(schema, fetch)
+    def _referred(self, reference: SchemaReference) -> ConfluentSchema:
+        path = f"{reference.subject}/versions/{reference.version}"
+        return self._schema(f"{path}{self._content}", f"{path}/references", f"the schema of {reference.name}")
 
     def _schema(self, path: str, references: str, what: str) -> ConfluentSchema:
         text = self.rest.text(self._get(path, what))
@@ -155,29 +142,17 @@ def _api(conf: Mapping[str, Any], kind: str, address: str) -> Api:
             AuthorizationError: f"the user needs {request.right}",
             SchemaNotFoundError: None,
         }
-        words = reply.words()
-        return error(
-            f"cannot {request.operation}: {quoted(words)} (HTTP {reply.status})",
-            status=reply.status,
-            reason=words,
-            url=reply.url,
-            hint=hints.get(error, odd(request, reply)),
-        )
+        return refused(error, request, reply, hints.get(error, odd(request, reply)))
 
     return Api(
         kind=kind,
         option=option,
         address=address,
         away=f"is {option} the address of the registry, and is it running?",
-        expected=Expected("a port for Kafka clients", f"{address}", "the registry's https port"),
-        successes=frozenset({200}),
+        expected=Expected("a port for Kafka clients", address, "the registry's https port"),
         passes=lambda _, reply: reply.status in _PASSING,
-        doubt=lambda _: None,
-        bad_credentials=lambda reply: reply.status == 401,
         refusal=refusal,
         odd=odd,
-        token_passwords=False,
-        mock=False,
     )
 
 

@@ -46,12 +46,12 @@ class Api:
         address: completes "give ..." in errors about the address.
         away: the hint for addresses that have never answered.
         expected: what should listen at the address, for hints.
-        successes: the HTTP statuses of a successful response.
         passes: whether a response is a transient failure: the same request may succeed shortly.
-        doubt: the hint for a transient failure that may be another one.
-        bad_credentials: whether a response rejects the credentials, and does not just lack a permission.
         refusal: the typed error for any other refusal; takes the hint for rejected credentials too.
         odd: the hint for a response that this kind of registry would not send.
+        successes: the HTTP statuses of a successful response.
+        doubt: the hint for a transient failure that may be another one.
+        bad_credentials: whether a response rejects the credentials, and does not just lack a permission.
         token_passwords: whether a password ``token:TEXT`` is sent as a bearer token.
         mock: whether an address may be ``mock://SCOPE``.
     """
@@ -61,14 +61,31 @@ class Api:
     address: str
     away: str
     expected: Expected
-    successes: frozenset[int]
     passes: Callable[[ApiRequest, Reply], bool]
-    doubt: Callable[[Reply], str | None]
-    bad_credentials: Callable[[Reply], bool]
     refusal: Callable[[ApiRequest, Reply, str], SchemaRegistryError]
     odd: Callable[[ApiRequest, Reply], str]
-    token_passwords: bool
-    mock: bool
+    successes: frozenset[int] = frozenset({200})
+    doubt: Callable[[Reply], str | None] = lambda _: None
+    bad_credentials: Callable[[Reply], bool] = lambda reply: reply.status == 401
+    token_passwords: bool = False
+    mock: bool = False
+
+
+def refused(
+    kind: type[SchemaRegistryError], request: ApiRequest, reply: Reply, hint: str | None, code: int | None = None
+) -> SchemaRegistryError:
+    """The error for a response that refuses a request, with the registry's own words."""
+    words = reply.words()
+    return kind(
+        f"cannot {request.operation}: {quoted(words)} (HTTP {reply.status})",
+        status=reply.status,
+        reason=words,
+        url=reply.url,
+        code=code,
+        topic=request.topic,
+        version=request.version,
+        hint=hint,
+    )
 
 
 class RestClient:
