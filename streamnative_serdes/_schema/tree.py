@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 
@@ -135,6 +135,38 @@ def children(node: AvroType) -> tuple[AvroType, ...]:
         case Map():
             return (node.values,)
     return node.branches if isinstance(node, Union) else ()
+
+
+class TreeCopy:
+    """Copies a tree; subclasses change it. A record is copied once, since it may contain itself."""
+
+    def __init__(self) -> None:
+        self._records: dict[int, Record] = {}
+
+    def of(self, node: AvroType) -> AvroType:
+        match node:
+            case Array():
+                return replace(node, items=self.inner(node.items))
+            case Map():
+                return replace(node, values=self.inner(node.values))
+            case Union():
+                return self.union(node)
+            case Record():
+                if id(node) not in self._records:
+                    made = self._records[id(node)] = replace(node, fields=())
+                    made.fields = tuple(map(self.field, node.fields))
+                return self._records[id(node)]
+        return node
+
+    def inner(self, node: AvroType) -> AvroType:
+        """The type of a field, an item or a value."""
+        return self.of(node)
+
+    def union(self, node: Union) -> AvroType:
+        return Union(tuple(map(self.of, node.branches)))
+
+    def field(self, part: Field) -> Field:
+        return replace(part, type=self.inner(part.type))
 
 
 def qualified(name: str, namespace: str) -> str:

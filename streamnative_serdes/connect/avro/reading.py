@@ -36,7 +36,7 @@ def with_branches(schema: avro.Schema) -> avro.Schema:
     """
     if not _has_union(schema.root, set()):
         return schema
-    return avro.Schema(schema.text, _Wrapper().wrapped(schema.root))
+    return avro.Schema(schema.text, _WithBranches().of(schema.root))
 
 
 def _has_union(node: avro.AvroType, seen: set[int]) -> bool:
@@ -53,43 +53,22 @@ def _is_optional(node: avro.Union) -> bool:
     return len(node.branches) == 2 and any(branch.kind == "null" for branch in node.branches)
 
 
-class _Wrapper:
+class _WithBranches(avro.TreeCopy):
     def __init__(self) -> None:
+        super().__init__()
         self._unions = 0
-        self._records: dict[str, avro.Record] = {}
 
-    def wrapped(self, node: avro.AvroType) -> avro.AvroType:
-        match node:
-            case avro.Array():
-                return replace(node, items=self.wrapped(node.items))
-            case avro.Map():
-                return replace(node, values=self.wrapped(node.values))
-            case avro.Record():
-                return self._record(node)
-            case avro.Union() if _is_optional(node):
-                return avro.Union(tuple(map(self.wrapped, node.branches)))
-            case avro.Union():
-                return self._union(node)
-        return node
+    def field(self, part: avro.Field) -> avro.Field:
+        return replace(super().field(part), default=_wrapped_default(part.type, part.default))
 
-    def _record(self, node: avro.Record) -> avro.Record:
-        made = self._records.get(node.name)
-        if made is None:
-            made = self._records[node.name] = replace(node)
-            made.fields = tuple(
-                replace(part, type=self.wrapped(part.type), default=_wrapped_default(part.type, part.default))
-                for part in node.fields
-            )
-        return made
-
-    def _union(self, node: avro.Union) -> avro.Union:
+    def union(self, node: avro.Union) -> avro.AvroType:
+        if _is_optional(node):
+            return super().union(node)
         self._unions += 1
         prefix = f"{_BRANCH}.u{self._unions}_b"
         return avro.Union(
             tuple(
-                branch
-                if branch.kind == "null"
-                else avro.Record(f"{prefix}{at}", (avro.Field(_ONLY, self.wrapped(branch)),))
+                branch if branch.kind == "null" else avro.Record(f"{prefix}{at}", (avro.Field(_ONLY, self.of(branch)),))
                 for at, branch in enumerate(node.branches)
             )
         )
