@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from streamnative_serdes._config import CodecArguments
-from streamnative_serdes._schema import Limits
+from streamnative_serdes._schema import Limits, parse
 from streamnative_serdes.errors import SchemaError
 from streamnative_serdes.schema_registry import SchemaInfo
 
-from .format import AvroFormat, Format, PrimitiveFormat, avro_format
+from .format import AvroFormat, Format, PrimitiveFormat
 from .json_format import JsonFormat, json_format
 from .primitives import CHARSET, NUMBERS, TEXTS, number_format, text_format
 from .protobuf_native import ProtobufNativeFormat, protobuf_native_format
@@ -63,7 +63,7 @@ def format_of(info: SchemaInfo, limits: Limits, options: CodecArguments) -> Form
     if info.type in PRIMITIVES:
         return primitive_format(info.type, info.properties, options)
     if info.type == "AVRO":
-        return avro_format(info.text, limits, options)
+        return AvroFormat(parse(info.text, strict=False, limits=limits), **options)
     if info.type == "JSON":
         return json_format(info.text, info.properties, limits, options)
     if info.type == "PROTOBUF_NATIVE":

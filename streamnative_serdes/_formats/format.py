@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, Unpack
 
 from streamnative_serdes._config import CodecArguments
-from streamnative_serdes._schema import Limits, Schema, parse
+from streamnative_serdes._schema import Schema
 from streamnative_serdes.codec import Codec
 
 
@@ -70,12 +70,3 @@ class AvroFormat:
     def native(self) -> Any:
         """The parsed JSON of the schema's text; a new object each time, since callers may change it."""
         return json.loads(self.schema.text)
-
-
-def avro_format(text: str, limits: Limits, options: CodecArguments) -> AvroFormat:
-    """The format of a schema of type AVRO, by its text.
-
-    Raises:
-        SchemaError: the text is not an Avro schema, or exceeds the limits.
-    """
-    return AvroFormat(parse(text, strict=False, limits=limits), **options)

@@ -17,7 +17,20 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-class ConfluentFramingConverter(MessageConverter):
+class _Rewriting(MessageConverter):
+    _rewriter: Rewriter
+
+    def convert(self, buffer: memoryview) -> Buffer:
+        """The value with the other framing.
+
+        Raises:
+            DecodeError: the value has another length than it says, and the schema's root is ``bytes``.
+            SchemaError: no counterpart is known for the schema that the value names.
+        """
+        return self._rewriter.rewrite(bytes(buffer), None)[0]
+
+
+class ConfluentFramingConverter(_Rewriting):
     """Converts values of Confluent's framing to SNIP 42's, as :class:`streamnative_serdes.migration.Rewriter` does.
 
     Args:
@@ -32,16 +45,8 @@ class ConfluentFramingConverter(MessageConverter):
         """Whether the value begins with ``0x00`` and a schema id; that is a guess (:func:`header.confluent_id`)."""
         return header.confluent_id(buffer) is not None
 
-    def convert(self, buffer: memoryview) -> Buffer:
-        """The value with a schema version header.
 
-        Raises:
-            SchemaError: no version is known for the schema id.
-        """
-        return self._rewriter.rewrite(bytes(buffer), None)[0]
-
-
-class VersionFramingConverter(MessageConverter):
+class VersionFramingConverter(_Rewriting):
     """Converts values of SNIP 42's framing to Confluent's.
 
     Args:
@@ -55,15 +60,6 @@ class VersionFramingConverter(MessageConverter):
     def accept(self, buffer: memoryview) -> bool:
         """Whether the value begins with a schema version header."""
         return header.read(buffer) is not None
-
-    def convert(self, buffer: memoryview) -> Buffer:
-        """The value with Confluent's prefix.
-
-        Raises:
-            DecodeError: the value has another length than it says, and the schema's root is ``bytes``.
-            SchemaError: no schema id is known for the version.
-        """
-        return self._rewriter.rewrite(bytes(buffer), None)[0]
 
 
 class HeaderlessConverter(MessageConverter):

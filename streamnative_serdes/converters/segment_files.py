@@ -39,20 +39,12 @@ class SegmentBatch:
         return self.batch.offset
 
     @property
-    def last_offset(self) -> int:
-        return self.batch.last_offset
-
-    @property
     def producer_id(self) -> int:
         return self.batch.producer_id
 
     @property
     def transactional(self) -> bool:
         return self.batch.transactional
-
-    @property
-    def control(self) -> bool:
-        return self.batch.control
 
     def messages(self, limits: BatchLimits) -> Iterator[Message]:
         """Yield the messages.

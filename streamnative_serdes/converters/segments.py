@@ -143,7 +143,7 @@ class Segments:
             OSError: as :func:`read_segment`.
         """
         if self._isolation == "read_uncommitted":
-            return (batch for batch in self._stored() if not batch.control)
+            return (batch for batch in self._stored() if not batch.batch.control)
         return self._committed()
 
     def _stored(self) -> Iterator[SegmentBatch]:
@@ -156,7 +156,7 @@ class Segments:
                         offset=batch.at,
                         hint="segments are given in order, and only those of one partition",
                     )
-                last = batch.last_offset
+                last = batch.batch.last_offset
                 yield batch
 
     def _of_file(self, source: Source, *, partial: bool) -> Iterator[SegmentBatch]:
@@ -172,7 +172,7 @@ class Segments:
             self._max_held, SegmentBatch.size_held, keep=SegmentBatch.kept, aborted=aborted
         )
         for batch in self._stored():
-            if not batch.control:
+            if not batch.batch.control:
                 yield from held.take(batch)
                 continue
             for producer_id, commits, offset in batch.markers(self.limits):
