@@ -36,11 +36,11 @@ def to_json(schema: Schema, form: Form) -> str:
 
 def _members(schema: Schema, form: Form) -> list[str]:
     members = [f'"type":"{_NAMES[schema.type]}"']
-    if schema.type is Type.ARRAY and schema.value_schema is not None:
-        members.append(f'"items":{to_json(schema.value_schema, form)}')
-    elif schema.type is Type.MAP and schema.key_schema is not None and schema.value_schema is not None:
-        members.append(f'"keys":{to_json(schema.key_schema, form)}')
-        members.append(f'"values":{to_json(schema.value_schema, form)}')
+    if schema.type is Type.ARRAY:
+        members.append(f'"items":{to_json(schema.values, form)}')
+    elif schema.type is Type.MAP:
+        members.append(f'"keys":{to_json(schema.keys, form)}')
+        members.append(f'"values":{to_json(schema.values, form)}')
     elif schema.type is Type.STRUCT:
         fields = [[*_members(field.schema, form), f'"field":{quoted(field.name)}'] for field in schema.fields or ()]
         inner = ",".join(f"{{{','.join(each)}}}" for each in fields)

@@ -97,8 +97,7 @@ def _leaf(text: Write) -> Callable[[Schema, Form], Write]:
 
 
 def _array_writer(schema: Schema, form: Form) -> Write:
-    assert schema.value_schema is not None
-    item = writer(schema.value_schema, form)
+    item = writer(schema.values, form)
 
     def write(value: Any) -> str:
         if not isinstance(value, (list, tuple)):
@@ -116,10 +115,8 @@ def _array_writer(schema: Schema, form: Form) -> Write:
 
 
 def _map_writer(schema: Schema, form: Form) -> Write:
-    assert schema.key_schema is not None
-    assert schema.value_schema is not None
-    key_writer, value_writer = writer(schema.key_schema, form), writer(schema.value_schema, form)
-    named = schema.key_schema.type is Type.STRING
+    key_writer, value_writer = writer(schema.keys, form), writer(schema.values, form)
+    named = schema.keys.type is Type.STRING
 
     def write(value: Any) -> str:
         if not isinstance(value, dict) or isinstance(value, Struct):
@@ -327,8 +324,7 @@ def _read_string(value: Any) -> str:
 
 
 def _array_reader(schema: Schema, form: Form) -> Read:
-    assert schema.value_schema is not None
-    item = reader(schema.value_schema, form)
+    item = reader(schema.values, form)
 
     def read(value: Any) -> list[Any]:
         if type(value) is not list:
@@ -346,10 +342,8 @@ def _array_reader(schema: Schema, form: Form) -> Read:
 
 
 def _map_reader(schema: Schema, form: Form) -> Read:
-    assert schema.key_schema is not None
-    assert schema.value_schema is not None
-    read_key, read_value = reader(schema.key_schema, form), reader(schema.value_schema, form)
-    named = schema.key_schema.type is Type.STRING
+    read_key, read_value = reader(schema.keys, form), reader(schema.values, form)
+    named = schema.keys.type is Type.STRING
 
     def read(value: Any) -> dict[Any, Any]:
         if not isinstance(value, dict if named else list):

@@ -107,26 +107,20 @@ def _struct(source: Schema, value: Any, target: Schema) -> Struct:
 
 
 def _array(source: Schema, value: Any, target: Schema) -> list[Any]:
-    assert source.value_schema is not None
-    assert target.value_schema is not None
     if not isinstance(value, (list, tuple)):
         raise EncodeError(f"expected array, a list, got {type(value).__name__}")
-    inner, wanted = source.value_schema, target.value_schema
+    inner, wanted = source.values, target.values
     return [_within(f"[{at}]", inner, each, wanted) for at, each in enumerate(value)]
 
 
 def _map(source: Schema, value: Any, target: Schema) -> dict[Any, Any]:
-    assert source.key_schema is not None
-    assert source.value_schema is not None
-    assert target.key_schema is not None
-    assert target.value_schema is not None
     if not isinstance(value, dict) or isinstance(value, Struct):
         raise EncodeError(f"expected map, a dict, got {type(value).__name__}")
     found = {}
     for key, each in value.items():
         path = entry(key)
-        name = _within(f"{path} (key)", source.key_schema, key, target.key_schema)
-        found[name] = _within(path, source.value_schema, each, target.value_schema)
+        name = _within(f"{path} (key)", source.keys, key, target.keys)
+        found[name] = _within(path, source.values, each, target.values)
     return found
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import Enum
 from math import copysign
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -47,6 +48,11 @@ class Field(NamedTuple):
     schema: Schema
 
 
+def _stored(name: str) -> Any:
+    """A read-only attribute, faster than a property that is a function of Python."""
+    return property(attrgetter(name))
+
+
 class Schema:
     """The type of a value, immutable and hashable. Use :class:`SchemaBuilder` or the constants such as ``STRING``.
 
@@ -56,15 +62,27 @@ class Schema:
     Args:
         type: the type; it decides which of ``fields``, ``key_schema`` and ``value_schema`` there are.
         optional: whether the value may be None.
-        default: the value in place of None; None if there is none. It is not checked here: the builder does.
+        default: the value in place of None; None if there is none. It is not checked here: the builder does. A list,
+            dict or Struct must not be changed.
         name: the full name, with its namespace: ``org.apache.kafka.sample``. Logical types are known by it.
         version: an int, or a text; see :func:`newer`.
         doc: a description.
-        parameters: further properties, text by text.
+        parameters: further properties, text by text; read-only.
         fields: of a STRUCT.
         key_schema: of a MAP.
         value_schema: of the values of a MAP, or of the items of an ARRAY.
     """
+
+    type: Final[Type] = _stored("_type")
+    optional: Final[bool] = _stored("_optional")
+    default: Final[Any] = _stored("_default")
+    name: Final[str | None] = _stored("_name")
+    version: Final[int | str | None] = _stored("_version")
+    doc: Final[str | None] = _stored("_doc")
+    parameters: Final[Mapping[str, str] | None] = _stored("_parameters")
+    fields: Final[tuple[Field, ...] | None] = _stored("_fields")
+    key_schema: Final[Schema | None] = _stored("_key_schema")
+    value_schema: Final[Schema | None] = _stored("_value_schema")
 
     __slots__ = (
         "_checker",
@@ -110,45 +128,15 @@ class Schema:
         self._checker: Callable[[Any], None] | None = None
 
     @property
-    def type(self) -> Type:
-        return self._type
-
-    @property
-    def optional(self) -> bool:
-        return self._optional
-
-    @property
-    def default(self) -> Any:
-        """The value in place of None; a list, dict or Struct must not be changed."""
-        return self._default
-
-    @property
-    def name(self) -> str | None:
-        return self._name
-
-    @property
-    def version(self) -> int | str | None:
-        return self._version
-
-    @property
-    def doc(self) -> str | None:
-        return self._doc
-
-    @property
-    def parameters(self) -> Mapping[str, str] | None:
-        """The parameters, read-only; None if there are no parameters."""
-        return self._parameters
-
-    @property
-    def fields(self) -> tuple[Field, ...] | None:
-        return self._fields
-
-    @property
-    def key_schema(self) -> Schema | None:
+    def keys(self) -> Schema:
+        """``key_schema`` of a MAP, which has one."""
+        assert self._key_schema is not None
         return self._key_schema
 
     @property
-    def value_schema(self) -> Schema | None:
+    def values(self) -> Schema:
+        """``value_schema`` of a MAP or an ARRAY, which has one."""
+        assert self._value_schema is not None
         return self._value_schema
 
     @property
@@ -170,7 +158,7 @@ class Schema:
 
     def replaced(self, **changes: Any) -> Schema:
         """This schema with other attributes, by the names of the constructor's arguments; nothing is checked."""
-        return Schema(**{name: changes.get(name, getattr(self, name)) for name in _ATTRIBUTES} | changes)
+        return Schema(**{name: getattr(self, name) for name in _ATTRIBUTES} | changes)
 
     def varied(self, optional: bool | None, default: Any) -> Schema:
         """This schema with another ``optional`` or ``default``, unless they are None; nothing is checked."""
@@ -243,18 +231,7 @@ class Schema:
         return Schema, tuple(given.values())
 
 
-_ATTRIBUTES: Final = (
-    "type",
-    "optional",
-    "default",
-    "name",
-    "version",
-    "doc",
-    "parameters",
-    "fields",
-    "key_schema",
-    "value_schema",
-)
+_ATTRIBUTES: Final = tuple(Schema.__annotations__)  # in the order of the arguments
 
 
 def same_value(one: Any, other: Any) -> bool:

@@ -71,24 +71,15 @@ def _expected(what: str, value: object) -> EncodeError:
 # --- one function per type --------------------------------------------------------------------------------------------
 
 
-def _check_int8(value: Any) -> None:
-    if type(value) is not int or not -128 <= value <= 127:
-        raise _expected("int8, an int from -128 to 127", value)
+def _int_checker(bits: int) -> Check:
+    least, most = -(1 << bits - 1), (1 << bits - 1) - 1
+    words = f"from {least} to {most}" if bits <= 16 else f"of {bits} bits"
 
+    def check(value: Any) -> None:
+        if type(value) is not int or not least <= value <= most:
+            raise _expected(f"int{bits}, an int {words}", value)
 
-def _check_int16(value: Any) -> None:
-    if type(value) is not int or not -32768 <= value <= 32767:
-        raise _expected("int16, an int from -32768 to 32767", value)
-
-
-def _check_int32(value: Any) -> None:
-    if type(value) is not int or not -(2**31) <= value < 2**31:
-        raise _expected("int32, an int of 32 bits", value)
-
-
-def _check_int64(value: Any) -> None:
-    if type(value) is not int or not -(2**63) <= value < 2**63:
-        raise _expected("int64, an int of 64 bits", value)
+    return check
 
 
 def _check_float32(value: Any) -> None:
@@ -120,10 +111,10 @@ def _check_bytes(value: Any) -> None:
 
 
 _PLAIN: Final[dict[Type, Check]] = {
-    Type.INT8: _check_int8,
-    Type.INT16: _check_int16,
-    Type.INT32: _check_int32,
-    Type.INT64: _check_int64,
+    Type.INT8: _int_checker(8),
+    Type.INT16: _int_checker(16),
+    Type.INT32: _int_checker(32),
+    Type.INT64: _int_checker(64),
     Type.FLOAT32: _check_float32,
     Type.FLOAT64: _check_float64,
     Type.BOOLEAN: _check_boolean,
@@ -179,8 +170,7 @@ def _enum_checker(schema: Schema, symbols: dict[str, int]) -> Check:
 
 
 def _array_checker(schema: Schema) -> Check:
-    item = schema.value_schema
-    assert item is not None
+    item = schema.values
     check_item, optional = item.checker(make_checker), item.optional
 
     def check(value: Any) -> None:
@@ -200,9 +190,7 @@ def _array_checker(schema: Schema) -> Check:
 
 
 def _map_checker(schema: Schema) -> Check:
-    key_schema, value_schema = schema.key_schema, schema.value_schema
-    assert key_schema is not None
-    assert value_schema is not None
+    key_schema, value_schema = schema.keys, schema.values
     check_value, optional = value_schema.checker(make_checker), value_schema.optional
 
     def check(value: Any) -> None:

@@ -83,11 +83,7 @@ def _field_of(value: Any, path: str) -> str:
 
 
 def from_anything(datum: dict[str, Any]) -> Any:
-    """The value of a record.
-
-    Raises:
-        DecodeError: a key of a map is a list or a dict.
-    """
+    """The value of a record. Raises DecodeError: a key of a map is a list or a dict."""
     for name in _PLAIN:
         if datum[name] is not None:
             return datum[name]

@@ -37,8 +37,7 @@ def to_json(schema: Schema, value: Any, options: AvroOptions) -> Any:
         case Type.FLOAT64:
             return json_float(float(value))
         case Type.ARRAY:
-            assert schema.value_schema is not None
-            return [to_json(schema.value_schema, item, options) for item in value]
+            return [to_json(schema.values, item, options) for item in value]
         case Type.MAP:
             return _map_json(schema, value, options)
         case Type.STRUCT:
@@ -59,9 +58,7 @@ def shortest(value: float) -> float:
 
 
 def _map_json(schema: Schema, value: Any, options: AvroOptions) -> Any:
-    keys, values = schema.key_schema, schema.value_schema
-    assert keys is not None
-    assert values is not None
+    keys, values = schema.keys, schema.values
     if is_avro_map(schema, options):
         if None in value:  # which would become the text "null"
             raise SchemaError("expected a text as the key of a map in a default, got None")
@@ -137,8 +134,7 @@ def _from_json(schema: Schema, value: Any, options: AvroOptions) -> Any:
         case Type.FLOAT64:
             return float(value)
         case Type.ARRAY:
-            assert schema.value_schema is not None
-            return [_from_json(schema.value_schema, item, options) for item in value]
+            return [_from_json(schema.values, item, options) for item in value]
         case Type.MAP:
             return _map_of(schema, value, options)
         case Type.STRUCT:
@@ -153,9 +149,7 @@ def _bytes_of(value: Any) -> bytes:
 
 
 def _map_of(schema: Schema, value: Any, options: AvroOptions) -> Any:
-    keys, values = schema.key_schema, schema.value_schema
-    assert keys is not None
-    assert values is not None
+    keys, values = schema.keys, schema.values
     if isinstance(value, Mapping):
         return {key: _from_json(values, item, options) for key, item in value.items()}
     pairs = (pair.values() if isinstance(pair, Mapping) else pair for pair in value)

@@ -112,8 +112,7 @@ def fixed_size(schema: Schema) -> int | None:
 
 def is_avro_map(schema: Schema, options: AvroOptions) -> bool:
     """Whether a map is written as an Avro map, whose keys are text; other maps are arrays of entries."""
-    key = schema.key_schema
-    assert key is not None
+    key = schema.keys
     return key.type is Type.STRING and (not key.optional or options.allow_optional_map_keys)
 
 

@@ -247,8 +247,7 @@ class _Maker:
         return convert
 
     def _array(self, schema: Schema, node: avro.Array) -> Convert:
-        assert schema.value_schema is not None
-        item = self.nullable(schema.value_schema, node.items)
+        item = self.nullable(schema.values, node.items)
         if item is _same:
             return _same
 
@@ -265,8 +264,7 @@ class _Maker:
         return convert
 
     def _map(self, schema: Schema, node: avro.Map) -> Convert:
-        assert schema.value_schema is not None
-        item = self.nullable(schema.value_schema, node.values)
+        item = self.nullable(schema.values, node.values)
         if item is _same:
             return _same
 
@@ -281,11 +279,9 @@ class _Maker:
 
     def _entries(self, schema: Schema, node: avro.Array) -> Convert:
         assert isinstance(node.items, avro.Record)
-        assert schema.key_schema is not None
-        assert schema.value_schema is not None
         types = {field.name: field.type for field in node.items.fields}
-        key_of = self.nullable(schema.key_schema, types[names.KEY])
-        value_of = self.nullable(schema.value_schema, types[names.VALUE])
+        key_of = self.nullable(schema.keys, types[names.KEY])
+        value_of = self.nullable(schema.values, types[names.VALUE])
 
         def convert(datum: Any) -> dict[Any, Any]:
             at = 0

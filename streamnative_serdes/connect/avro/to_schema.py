@@ -104,8 +104,7 @@ class SchemaWriter:
     def _base(self, schema: Schema, path: str) -> Node:
         match schema.type:
             case Type.ARRAY:
-                assert schema.value_schema is not None
-                base = {"type": "array", "items": self.node(schema.value_schema, f"{path}[]")}
+                base = {"type": "array", "items": self.node(schema.values, f"{path}[]")}
             case Type.MAP:
                 base = self._map(schema, path)
             case Type.STRUCT:
@@ -150,9 +149,7 @@ class SchemaWriter:
         return field
 
     def _map(self, schema: Schema, path: str) -> dict[str, Any]:
-        keys, values = schema.key_schema, schema.value_schema
-        assert keys is not None
-        assert values is not None
+        keys, values = schema.keys, schema.values
         if names.is_avro_map(schema, self.options):
             return {"type": "map", "values": self.node(values, f"{path}{{}}")}
         fields = [

@@ -93,8 +93,7 @@ def _extended(stored: bytes, size: int | None) -> bytes:
 
 
 def _array(schema: Schema, options: AvroOptions, translated: Translated) -> Convert | None:
-    assert schema.value_schema is not None
-    item = _nullable(schema.value_schema, options, translated)
+    item = _nullable(schema.values, options, translated)
     if item is None:
         return None
 
@@ -112,10 +111,8 @@ def _array(schema: Schema, options: AvroOptions, translated: Translated) -> Conv
 
 
 def _map(schema: Schema, options: AvroOptions, translated: Translated) -> Convert | None:
-    assert schema.key_schema is not None
-    assert schema.value_schema is not None
-    item = _nullable(schema.value_schema, options, translated)
-    key_of, value_of = _nullable(schema.key_schema, options, translated) or _same, item or _same
+    item = _nullable(schema.values, options, translated)
+    key_of, value_of = _nullable(schema.keys, options, translated) or _same, item or _same
     if not names.is_avro_map(schema, options):
         return _entries(key_of, value_of)
     return None if item is None else _avro_map(item)
@@ -215,12 +212,10 @@ def is_direct(schema: Schema, options: AvroOptions, *, checked: bool = True) -> 
         case Type.STRUCT:
             return all(_is_direct_field(name, kind, options) for name, _, kind in schema.fields or ())
         case Type.ARRAY:
-            assert schema.value_schema is not None
-            return is_direct(schema.value_schema, options, checked=False)
+            return is_direct(schema.values, options, checked=False)
         case Type.MAP:
-            assert schema.value_schema is not None
             plain = names.is_avro_map(schema, options)
-            return plain and is_direct(schema.value_schema, options, checked=False)
+            return plain and is_direct(schema.values, options, checked=False)
     return checked or (schema.type in _SAME and logical_of(schema) in _EXACT)
 
 

@@ -59,12 +59,9 @@ def _converter(schema: Schema, fill: bool) -> Convert:
         case Type.STRUCT:
             return _struct(schema, fill)
         case Type.ARRAY:
-            assert schema.value_schema is not None
-            return _array(converter(schema.value_schema, fill=fill))
+            return _array(converter(schema.values, fill=fill))
         case Type.MAP:
-            assert schema.key_schema is not None
-            assert schema.value_schema is not None
-            return _map(converter(schema.key_schema, fill=fill), converter(schema.value_schema, fill=fill))
+            return _map(converter(schema.keys, fill=fill), converter(schema.values, fill=fill))
         case Type.BYTES if logical_of(schema) is None:
             return bytes
         case Type.STRING:
@@ -182,7 +179,7 @@ def can_read(schema: Schema) -> bool:
         return False
     inner = [field.schema for field in schema.fields or ()]
     if schema.value_schema is not None:
-        inner.append(schema.value_schema)
+        inner.append(schema.values)
     return all(map(can_read, inner))
 
 
@@ -232,8 +229,7 @@ def _raw_type(schema: Schema, decimals: pa.DataType | None) -> pa.DataType:
     if schema.type is Type.STRUCT:
         return pa.struct([pa.field(each.name, _raw_type(each.schema, decimals)) for each in schema.fields or ()])
     if schema.type is Type.ARRAY:
-        assert schema.value_schema is not None
-        return pa.list_(_raw_type(schema.value_schema, decimals))
+        return pa.list_(_raw_type(schema.values, decimals))
     if logical_of(schema) is Decimal:
         return column_type(schema) if decimals is None else decimals
     return _RAW[schema.type]
@@ -242,7 +238,7 @@ def _raw_type(schema: Schema, decimals: pa.DataType | None) -> pa.DataType:
 def _has_decimals(schema: Schema) -> bool:
     inner = [field.schema for field in schema.fields or ()]
     if schema.value_schema is not None:
-        inner.append(schema.value_schema)
+        inner.append(schema.values)
     return logical_of(schema) is Decimal or any(map(_has_decimals, inner))
 
 
@@ -275,8 +271,7 @@ def _made(schema: Schema, raw: pa.Array, form: Form) -> pa.Array:
         kind = column_type(schema)
         return pa.StructArray.from_arrays(columns, fields=list(kind), mask=raw.is_null()) if columns else raw
     if schema.type is Type.ARRAY:
-        assert schema.value_schema is not None
-        items = _column(schema.value_schema, raw.values, None, form)
+        items = _column(schema.values, raw.values, None, form)
         return pa.ListArray.from_arrays(raw.offsets, items, column_type(schema), mask=raw.is_null())
     return _leaf(schema, raw)
 

@@ -80,13 +80,11 @@ def _struct(schema: Schema, row: Any) -> Struct:
 
 
 def _each(inner: _Inner, schema: Schema, value: Any) -> Any:
-    assert schema.value_schema is not None
     if schema.type is Type.ARRAY:
-        return [_within(inner, f"[{at}]", schema.value_schema, each) for at, each in enumerate(value)]
-    assert schema.key_schema is not None
+        return [_within(inner, f"[{at}]", schema.values, each) for at, each in enumerate(value)]
     pairs = [(entry(key), key, each) for key, each in value.items()]
     return {
-        _hashable(_within(inner, path, schema.key_schema, key)): _within(inner, path, schema.value_schema, each)
+        _hashable(_within(inner, path, schema.keys, key)): _within(inner, path, schema.values, each)
         for path, key, each in pairs
     }
 

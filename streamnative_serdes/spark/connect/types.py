@@ -82,18 +82,15 @@ class _Reader:
             raise SchemaError(f"the schema needs more than {_MOST_COLUMNS} columns")
         match schema.type:
             case Type.ARRAY:
-                assert schema.value_schema is not None
-                return T.ArrayType(self._inner("[]", schema.value_schema), is_nullable(schema.value_schema))
+                return T.ArrayType(self._inner("[]", schema.values), is_nullable(schema.values))
             case Type.MAP:
-                assert schema.key_schema is not None
-                assert schema.value_schema is not None
-                if is_nullable(schema.key_schema):
+                if is_nullable(schema.keys):
                     raise SchemaError("Spark has no maps with optional keys")
                 keys, values = (
-                    self._inner("{key}", schema.key_schema),
-                    self._inner("{}", schema.value_schema),
+                    self._inner("{key}", schema.keys),
+                    self._inner("{}", schema.values),
                 )
-                return T.MapType(keys, values, is_nullable(schema.value_schema))
+                return T.MapType(keys, values, is_nullable(schema.values))
             case Type.STRUCT:
                 return T.StructType(
                     [
