@@ -44,36 +44,3 @@ class ConstructorArguments(NamedTuple):
     schema: Any = None  # text, a TypedSchema, a KeyValueSchema, a class, or Registered
     convert: Any = None  # to_dict or from_dict
     is_key: bool = False
-
-
-__all__ = [
-    "BY_HEADER",
-    "LATEST",
-    "MISS",
-    "PREFIXED",
-    "UNFRAMED",
-    "Bound",
-    "ConstructorArguments",
-    "Deserializer",
-    "Half",
-    "Pair",
-    "Serializer",
-    "at_hand",
-    "bound_of",
-    "count_batch",
-    "count_error",
-    "count_fallback",
-    "count_instead",
-    "count_written",
-    "counts_of",
-    "deserialize_bound",
-    "events_of",
-    "keep",
-    "policy_of",
-    "policy_or_none",
-    "read_by",
-    "serialize_bound",
-    "set_up",
-    "twin_of",
-    "without_header",
-]

@@ -17,21 +17,6 @@ from .protobuf_native import ProtobufNativeFormat, protobuf_native_format
 from .protobuf_text import protobuf_native_text
 from .times import TIMES, time_format
 
-__all__ = [
-    "CHARSET",
-    "EXTERNAL",
-    "OUTSIDE",
-    "PRIMITIVES",
-    "AvroFormat",
-    "Format",
-    "JsonFormat",
-    "PrimitiveFormat",
-    "ProtobufNativeFormat",
-    "format_of",
-    "primitive_format",
-    "protobuf_native_text",
-]
-
 PRIMITIVES: Final = (*NUMBERS, *TEXTS, *TIMES)  # the types without a schema text
 EXTERNAL: Final = "EXTERNAL"  # Pulsar 4.1 and later (PIP-420): Pulsar's registry has only the type
 OUTSIDE: Final = (
@@ -73,11 +58,7 @@ def format_of(info: SchemaInfo, limits: Limits, options: CodecArguments) -> Form
 
 
 def primitive_format(kind: str, properties: Mapping[str, str], options: CodecArguments) -> Format:
-    """The format of one of ``PRIMITIVES``.
-
-    Raises:
-        SchemaError: the charset of a STRING schema is not supported.
-    """
+    """The format of one of ``PRIMITIVES``. Raises SchemaError: the charset of a STRING schema is not supported."""
     if kind in NUMBERS:
         return number_format(kind, options)
     return time_format(kind, options) if kind in TIMES else text_format(kind, properties, options)

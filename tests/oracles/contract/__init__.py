@@ -20,22 +20,3 @@ from .script import (
     send,
     would_take,
 )
-
-__all__ = [
-    "GROUPS",
-    "Ask",
-    "Case",
-    "Player",
-    "Said",
-    "delete",
-    "get",
-    "lookup",
-    "make_tenant",
-    "post",
-    "put",
-    "register",
-    "said_differently",
-    "send",
-    "words",
-    "would_take",
-]
