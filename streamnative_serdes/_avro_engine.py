@@ -33,11 +33,7 @@ class Engine(NamedTuple):
 
 
 def engine_of(conf: Mapping[str, Any]) -> Engine:
-    """The engine by checked options.
-
-    Raises:
-        ConfigError: it is not installed.
-    """
+    """The engine by checked options. Raises ConfigError: it is not installed."""
     if conf.get("avro.engine") != FASTAVRO:
         return _COMPILED
     _library()

@@ -237,11 +237,7 @@ def _clients(policy: Any) -> list[Any]:
 
 
 def refuse_no_function(convert: object) -> None:
-    """Check ``to_dict`` or ``from_dict``.
-
-    Raises:
-        ConfigError: the argument is neither None nor callable.
-    """
+    """Check ``to_dict`` or ``from_dict``. Raises ConfigError: the argument is neither None nor callable."""
     if convert is not None and not callable(convert):
         hint = "options are the argument conf" if isinstance(convert, Mapping) else None
         raise ConfigError(f"expected a function of (object, context), got {type(convert).__name__}", hint=hint)

@@ -34,11 +34,7 @@ class Format(Protocol):
         """
 
     def encode(self, obj: Any) -> bytes:
-        """Return the payload for ``obj``.
-
-        Raises:
-            EncodeError: the object does not fit; ``path`` names the field.
-        """
+        """Return the payload for ``obj``. Raises EncodeError: the object does not fit; ``path`` names the field."""
 
 
 @dataclass(frozen=True, slots=True)

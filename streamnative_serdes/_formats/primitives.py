@@ -100,11 +100,7 @@ _LITTLE_BOM: Final = b"\xff\xfe"
 
 
 def text_format(kind: str, properties: Mapping[str, str], options: CodecArguments) -> Format:
-    """The format of one of ``TEXTS``.
-
-    Raises:
-        SchemaError: the charset of a STRING schema is not supported.
-    """
+    """The format of one of ``TEXTS``. Raises SchemaError: the charset of a STRING schema is not supported."""
     if kind != "STRING":
         codec = Codec("bytes", **options)
         return PrimitiveFormat(kind, bytes, lambda obj: bytes(codec.decode(codec.encode(obj))))

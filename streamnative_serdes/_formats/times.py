@@ -31,7 +31,6 @@ _INT64: Final = Struct(">q")
 _INSTANT: Final = Struct(">qi")
 _DAY_AND_TIME: Final = Struct(">qq")
 _MILLI: Final = 1_000_000  # nanoseconds
-_TO_TRUNCATE: Final = "truncate.times=true drops them"
 
 # What java.time can hold.
 _INSTANT_SECONDS: Final = (-31_557_014_167_219_200, 31_556_889_864_403_199)

@@ -115,29 +115,17 @@ _INT32: Final = frozenset({"messages", "payload_size", "chunks", "chunk_id", "ch
 
 
 def read_metadata(data: bytes) -> Metadata:
-    """MessageMetadata from its bytes.
-
-    Raises:
-        DecodeError: they are no such protocol buffer.
-    """
+    """MessageMetadata from its bytes. Raises DecodeError: they are no such protocol buffer."""
     return _read(data, _OF_MESSAGE, "MessageMetadata")
 
 
 def read_single(data: bytes) -> Metadata:
-    """SingleMessageMetadata from its bytes.
-
-    Raises:
-        DecodeError: they are no such protocol buffer.
-    """
+    """SingleMessageMetadata from its bytes. Raises DecodeError: they are no such protocol buffer."""
     return _read(data, _OF_SINGLE, "SingleMessageMetadata")
 
 
 def read_broker_metadata(data: bytes) -> BrokerMetadata:
-    """BrokerEntryMetadata from its bytes.
-
-    Raises:
-        DecodeError: they are no such protocol buffer.
-    """
+    """BrokerEntryMetadata from its bytes. Raises DecodeError: they are no such protocol buffer."""
     found = BrokerMetadata()
     for number, value, start, _ in named("BrokerEntryMetadata", lambda: fields_of(data)):
         if number in (1, 2):

@@ -47,11 +47,7 @@ class SegmentBatch:
         return self.batch.transactional
 
     def messages(self, limits: BatchLimits) -> Iterator[Message]:
-        """Yield the messages.
-
-        Raises:
-            DecodeError: a message is damaged.
-        """
+        """Yield the messages. Raises DecodeError: a message is damaged."""
         with self._placing():
             yield from self.batch.messages(limits)
 

@@ -60,13 +60,6 @@ class Holdable(Protocol):
     def transactional(self) -> bool: ...
 
 
-class Aborted(Protocol):
-    """The transactions that are known to be aborted."""
-
-    def has(self, producer_id: int, offset: int) -> bool:
-        """Whether the offset belongs to an aborted transaction of the producer."""
-
-
 @dataclass(slots=True)
 class _Transaction:
     first: int  # offset
@@ -95,7 +88,7 @@ class HeldTransactions(Generic[_T]):
     most: int
     size_of: Callable[[_T], int]
     keep: Callable[[_T], _T] | None = None
-    aborted: Aborted | None = None
+    aborted: AbortedTransactions | None = None
     size: int = 0
     first_offset: int | None = None
     _queue: deque[tuple[_T, _Transaction | None]] = field(default_factory=deque)
@@ -104,11 +97,7 @@ class HeldTransactions(Generic[_T]):
     _markers: list[tuple[int, int]] = field(default_factory=list)
 
     def take(self, message: _T) -> Iterator[_T]:
-        """Yield the message at once, or hold it.
-
-        Raises:
-            DecodeError: more than ``most`` bytes would be held.
-        """
+        """Yield the message at once, or hold it. Raises DecodeError: more than ``most`` bytes would be held."""
         self._begin(message.offset)
         if message.transactional and self._is_aborted(message.producer_id, message.offset):
             return

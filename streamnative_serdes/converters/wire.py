@@ -28,11 +28,7 @@ _PART: Final = 1 << 20  # bytes: google-crc32c wants bytes objects, so a view is
 
 
 def crc32c(data: memoryview) -> int:
-    """CRC32C (Castagnoli) of the data.
-
-    Raises:
-        ConfigError: google-crc32c is not installed.
-    """
+    """CRC32C (Castagnoli) of the data. Raises ConfigError: google-crc32c is not installed."""
     try:
         from google_crc32c import extend
     except ModuleNotFoundError as error:

@@ -25,11 +25,7 @@ def is_model(cls: object) -> bool:
 
 
 def model_of(cls: type) -> Model:
-    """Return the Model of a class.
-
-    Raises:
-        SchemaError: no schema can be derived from ``cls``.
-    """
+    """Return the Model of a class. Raises SchemaError: no schema can be derived from ``cls``."""
     read = _reader(cls)
     if read is None:
         raise SchemaError(

@@ -80,11 +80,7 @@ class Model:
 
 
 def words_of(cls: type) -> AvroClass:
-    """Return the AvroClass in ``__avro__`` of ``cls``.
-
-    Raises:
-        SchemaError: ``__avro__`` is not an AvroClass.
-    """
+    """Return the AvroClass in ``__avro__`` of ``cls``. Raises SchemaError: ``__avro__`` is not an AvroClass."""
     words = vars(cls).get(ATTRIBUTE, AvroClass())
     if not isinstance(words, AvroClass):
         raise SchemaError(f"expected {cls.__name__}.{ATTRIBUTE} to be an AvroClass, got {words!r:.80}")

@@ -187,11 +187,7 @@ class GlueClient:
         return schema.schema_str
 
     def by_key(self, key: Key) -> ConfluentSchema:
-        """The schema version with this UUID.
-
-        Raises:
-            SchemaError: it is not of type AVRO.
-        """
+        """The schema version with this UUID. Raises SchemaError: it is not of type AVRO."""
         client = self._made()
         self.calls["GetSchemaVersion"] += 1
         try:

@@ -97,16 +97,16 @@ class RestClient:
     @property
     def calls(self) -> Counter[str]:
         """HTTP requests sent by this process so far, retries and redirects included, by method."""
-        return self.rest.calls
+        return self.rest._exchange.calls  # noqa: SLF001 - of this file
 
     @property
     def answered(self) -> frozenset[str]:
         """Addresses that have ever answered, an OAuth issuer's included; these are retried for ``retries.total.ms``."""
-        return self.rest.answered
+        return frozenset(self.rest._answered)  # noqa: SLF001
 
     def met(self, answered: Iterable[str]) -> None:
         """Note that these addresses have answered another process."""
-        self.rest.met(answered)
+        self.rest._answered.update(answered)  # noqa: SLF001
 
     def close(self) -> None:
         """Close the connections. The client stays usable: the next call opens new ones."""
@@ -136,20 +136,6 @@ class Rest:
         self._exchange = Exchange(conf, Tls.of_registry(conf), clock=clock)
         self._first = 0  # index of the address that answered last
         self.retrier = Retrier(conf, clock=clock, sleep=sleep)
-
-    @property
-    def calls(self) -> Counter[str]:
-        """HTTP requests sent by this process so far, retries and redirects included, by method."""
-        return self._exchange.calls
-
-    @property
-    def answered(self) -> frozenset[str]:
-        """Addresses that have ever answered, an OAuth issuer's included; these are retried for ``retries.total.ms``."""
-        return frozenset(self._answered)
-
-    def met(self, answered: Iterable[str]) -> None:
-        """Note that these addresses have answered another process."""
-        self._answered.update(answered)
 
     def close(self) -> None:
         """Close the connections. The next call opens new ones."""

@@ -75,11 +75,7 @@ class TopicName:
 
 
 def namespace_path(namespace: str) -> str:
-    """``tenant/namespace`` for a URL.
-
-    Raises:
-        SerdesError: the text is something else.
-    """
+    """``tenant/namespace`` for a URL. Raises SerdesError: the text is something else."""
     parts = namespace.split("/")
     if len(parts) != 2 or not all(map(_is_name, parts)):
         raise SerdesError(f"expected tenant/namespace, got {namespace!r:.80}")

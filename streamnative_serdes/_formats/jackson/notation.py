@@ -20,11 +20,7 @@ from streamnative_serdes.errors import DecodeError
 
 
 def from_base64(value: Any, size: int | None = None) -> bytes:
-    """The bytes; exactly ``size``, if given.
-
-    Raises:
-        DecodeError: the value is no text, or the text no base64.
-    """
+    """The bytes; exactly ``size``, if given. Raises DecodeError: the value is no text, or the text no base64."""
     if type(value) is not str:
         raise not_decodable("bytes as base64 text", value)
     try:

@@ -107,11 +107,7 @@ _DECODER: Final = json.JSONDecoder(
 
 
 def plain(value: Any) -> Any:
-    """The same data with Python's floats.
-
-    Raises:
-        DecodeError: a number is too large for a float.
-    """
+    """The same data with Python's floats. Raises DecodeError: a number is too large for a float."""
     if isinstance(value, JsonNumber):
         return to_float(value)
     if isinstance(value, dict):

@@ -66,11 +66,7 @@ class Default:
         self._codec: Codec | None = None
 
     def value(self, budget: Budget) -> Any:
-        """A new value.
-
-        Raises:
-            DecodeError: the default does not fit the type of the field, or is too large.
-        """
+        """A new value. Raises DecodeError: the default does not fit the type of the field, or is too large."""
         try:
             value = self._compiled().decode(b"")[self._field.name]
         except (DecodeError, SchemaError) as error:
