@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from servers import requirements
-from waiting import HANG_SECONDS
 
 OPTIONS: Final = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dlog4j2.level=OFF")
 _PATIENCE: Final = 240.0  # seconds
@@ -73,7 +72,7 @@ class JavaProgram:
 
     def __exit__(self, *_: object) -> None:
         try:
-            self._process.communicate(timeout=HANG_SECONDS)
+            self._process.communicate(timeout=_PATIENCE)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

@@ -166,7 +166,7 @@ def send_entries(server: Pulsar, topic: str, *entries: bytes) -> None:
 # Protocol buffers
 
 
-def _varint(number: int) -> bytes:
+def varint(number: int) -> bytes:
     encoded = bytearray()
     while number >= 0x80:
         encoded.append(number & 0x7F | 0x80)
@@ -176,11 +176,11 @@ def _varint(number: int) -> bytes:
 
 
 def _number(field: int, number: int) -> bytes:
-    return _varint(field << 3) + _varint(number)
+    return varint(field << 3) + varint(number)
 
 
 def _text(field: int, data: bytes) -> bytes:
-    return _varint(field << 3 | 2) + _varint(len(data)) + data
+    return varint(field << 3 | 2) + varint(len(data)) + data
 
 
 def crc32c(data: bytes) -> int:

@@ -113,20 +113,16 @@ def no_buffer(number: int) -> Change:
 
 def write_int32(buffer: int, place: int, value: int) -> Change:
     """Overwrite a number in a buffer of 32-bit numbers; only for arrays whose memory is not shared."""
-
-    def change(exported: Exported) -> None:
-        c.c_int32.from_address(exported.array.buffers[buffer] + 4 * place).value = value
-
-    return change
+    return lambda exported: _write(c.c_int32, exported.array.buffers[buffer], place, value)
 
 
 def write_int64(buffer: int, place: int, value: int) -> Change:
     """The same for a buffer of 64-bit numbers."""
+    return lambda exported: _write(c.c_int64, exported.array.buffers[buffer], place, value)
 
-    def change(exported: Exported) -> None:
-        c.c_int64.from_address(exported.array.buffers[buffer] + 8 * place).value = value
 
-    return change
+def _write(kind: type[c.c_int32 | c.c_int64], address: int, place: int, value: int) -> None:
+    kind.from_address(address + c.sizeof(kind) * place).value = value
 
 
 def _set(struct: Any, fields: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from aiokafka.record.default_records import _DefaultRecordBatchBuilderPy
 from aiokafka.record.legacy_records import _LegacyRecordBatchBuilderPy
-from kop_entries import crc32c, kafka_entry
+from kop_entries import crc32c, kafka_entry, varint
 
 NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
 TRANSACTIONAL, CONTROL, APPEND_TIME = 0x10, 0x20, 0x08
@@ -81,19 +81,10 @@ def entry(*batches: bytes, records: int, index: int | None = None) -> bytes:
     """The batches as KoP stores them with entryFormat=kafka."""
     front = b""
     if index is not None:
-        metadata = b"\x10" + _varint(index)
+        metadata = b"\x10" + varint(index)
         front = b"\x0e\x02" + struct.pack(">i", len(metadata)) + metadata
     return front + kafka_entry(b"".join(batches), records)
 
 
 def gzipped(data: bytes) -> bytes:
     return gzip.compress(data, mtime=0)
-
-
-def _varint(number: int) -> bytes:
-    encoded = bytearray()
-    while number >= 0x80:
-        encoded.append(number & 0x7F | 0x80)
-        number >>= 7
-    encoded.append(number)
-    return bytes(encoded)

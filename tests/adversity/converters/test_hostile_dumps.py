@@ -17,6 +17,7 @@ pytest.importorskip("google_crc32c")
 from child import run_limited
 from command import CommandLine
 from java_entries import golden
+from kop_entries import varint
 from raw_server import RawServer
 from scripted_registry import Answer, Clock, ScriptedRegistry
 
@@ -339,14 +340,6 @@ def test_every_moment_of_java_is_read(shown: str, milliseconds: int) -> None:
     entry = entry_of({"X-Pulsar-publish-time": shown}, b"v")
     field = b"\x18" + varint(milliseconds % 2**64)
     assert entry[10:].startswith(field)
-
-
-def varint(number: int) -> bytes:
-    encoded = bytearray()
-    while number >= 0x80:
-        encoded.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes(encoded) + bytes((number,))
 
 
 def test_any_damaged_headers_are_read_or_refused() -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from program import printed
 
 from streamnative_serdes._formats import PRIMITIVES, AvroFormat, format_of
 from streamnative_serdes._schema import Limits
@@ -88,8 +87,7 @@ try:
 except ConfigError as error:
     print(error)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert "pip install protobuf" in done.stdout
+    assert "pip install protobuf" in printed("-c", program)
 
 
 def test_protobuf_is_imported_only_for_its_topics() -> None:
@@ -101,8 +99,7 @@ from streamnative_serdes.schema_registry import SchemaInfo
 format_of(SchemaInfo(0, "INT32", ""), Limits(), {})
 print(sorted(name for name in sys.modules if name.startswith("google.protobuf")))
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    assert printed("-c", program) == "[]\n"
 
 
 def test_threads_share_a_format() -> None:

@@ -1,10 +1,9 @@
 """On a free-threaded Python, importing the package and the first messages leave the GIL off."""
 
-import subprocess
-import sys
 import sysconfig
 
 import pytest
+from program import printed
 
 # Without confluent-kafka, whose modules may switch it on, and without PYTHON_GIL, which hides that ours are undeclared.
 SCRIPT = """
@@ -29,5 +28,4 @@ with LocalRegistry() as registry:
 @pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python always has a GIL")
 def test_importing_the_package_and_the_first_messages_leave_the_gil_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTHON_GIL", raising=False)
-    done = subprocess.run([sys.executable, "-W", "error", "-c", SCRIPT], capture_output=True, text=True, timeout=60)
-    assert (done.stdout, done.stderr) == ("imported False\nfirst False\n", "")
+    assert printed("-W", "error", "-c", SCRIPT) == "imported False\nfirst False\n"

@@ -1,14 +1,13 @@
 """Importing the package opens no socket, and imports neither Spark nor Pulsar."""
 
 import inspect
-import subprocess
-import sys
 import tomllib
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import confluent_kafka.serialization
 import pytest
+from program import printed
 
 import streamnative_serdes
 from streamnative_serdes import _stand_ins
@@ -43,8 +42,7 @@ def test_without_an_installation_the_error_says_why_there_is_no_version(
 
 
 def test_importing_opens_no_socket_and_loads_nothing_heavy() -> None:
-    done = subprocess.run([sys.executable, "-W", "error", "-c", SCRIPT], capture_output=True, text=True, timeout=60)
-    assert (done.stdout, done.stderr) == ("[] []\n", "")
+    assert printed("-W", "error", "-c", SCRIPT) == "[] []\n"
 
 
 FIRST_MESSAGES = """
@@ -63,10 +61,7 @@ print(user["id"], sorted(name for name in sys.modules if name.partition(".")[0] 
 
 
 def test_the_first_message_both_ways_does_not_import_fastavro() -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", FIRST_MESSAGES], capture_output=True, text=True, timeout=60
-    )
-    assert (done.stdout, done.stderr) == ("1 []\n", "")
+    assert printed("-W", "error", "-c", FIRST_MESSAGES) == "1 []\n"
 
 
 WITHOUT_KAFKA = """
@@ -99,11 +94,8 @@ except ImportError as error:
 
 @pytest.mark.promise("without-client")
 def test_the_serdes_work_without_confluent_kafka_and_what_needs_it_says_so() -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", WITHOUT_KAFKA], capture_output=True, text=True, timeout=60
-    )
     expected = "Ada value\nabc\nconfluent-kafka Kafka's client is not installed: pip install confluent-kafka\n"
-    assert (done.stdout, done.stderr) == (expected, "")
+    assert printed("-W", "error", "-c", WITHOUT_KAFKA) == expected
 
 
 def test_the_stand_ins_are_called_like_confluents_classes() -> None:
