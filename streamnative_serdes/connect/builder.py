@@ -240,8 +240,7 @@ def _of_field(name: str, schema: SchemaLike, optional: bool | None, default: Any
             return made
         return checked_schema(made.varied(optional, default))
     except SchemaError as error:
-        error.inside(name)
-        raise
+        raise error.inside(name) from None
 
 
 def _require_texts(name: object, doc: object, version: object) -> None:

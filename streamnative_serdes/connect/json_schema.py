@@ -118,16 +118,14 @@ def _add_field(builder: SchemaBuilder, field: Any, path: str, form: Form) -> Non
             raise DecodeError(f"expected a string, got {described(field.get('field'))}", path="field")
         builder.field(field["field"], schema)
     except (DecodeError, SchemaError) as error:
-        error.inside(path)
-        raise
+        raise error.inside(path) from None
 
 
 def _inner(node: dict[str, Any], name: str, form: Form) -> Schema:
     try:
         return _read(node.get(name), form)
     except (DecodeError, SchemaError) as error:
-        error.inside(name)
-        raise
+        raise error.inside(name) from None
 
 
 def _member(node: dict[str, Any], name: str, kind: type, expected: str) -> Any:
@@ -151,8 +149,7 @@ def _with_default(schema: Schema, node: dict[str, Any], form: Form) -> Schema:
     try:
         return schema.replaced(default=reader(schema, form)(node["default"]))
     except DecodeError as error:
-        error.inside("default")
-        raise
+        raise error.inside("default") from None
 
 
 MAX_TEXT: Final = 1 << 23  # bytes of schemas that are kept, in sum; parsed, they take some thirty times as much
@@ -242,8 +239,7 @@ class Envelopes:
             schema = from_json(node, self._form)
             return KnownSchema(schema, reader(schema, self._form))
         except DecodeError as error:
-            error.inside("schema")
-            raise
+            raise error.inside("schema") from None
 
     def _keep(self, data: bytes, known: KnownSchema) -> None:
         """Keep a schema by the bytes in front of the payload; drops the least recently used schemas."""

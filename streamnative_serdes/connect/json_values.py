@@ -37,6 +37,7 @@ from streamnative_serdes._paths import entry
 from streamnative_serdes._schema import NOT_FINITE
 from streamnative_serdes.errors import DecodeError, EncodeError, SerdesError
 
+from .containers import listed
 from .logical import Decimal, decimal_of, logical_of, rescaled, to_bytes
 from .schema import Schema, Type
 from .struct import Struct
@@ -97,19 +98,12 @@ def _leaf(text: Write) -> Callable[[Schema, Form], Write]:
 
 
 def _array_writer(schema: Schema, form: Form) -> Write:
-    item = writer(schema.values, form)
+    items = listed(writer(schema.values, form))
 
     def write(value: Any) -> str:
         if not isinstance(value, (list, tuple)):
             raise EncodeError(f"expected array, a list, got {type(value).__name__}")
-        parts: list[str] = []
-        try:
-            for each in value:
-                parts.append(item(each))  # noqa: PERF401 - its length is the place of an error
-        except EncodeError as error:
-            error.inside(f"[{len(parts)}]")
-            raise
-        return f"[{','.join(parts)}]"
+        return f"[{','.join(items(value))}]"
 
     return write
 
@@ -130,8 +124,7 @@ def _map_writer(schema: Schema, form: Form) -> Write:
                     raise EncodeError("a map with string keys is a JSON object, where None cannot be a key")
                 parts.append(f"{name}:{value_writer(each)}" if named else f"[{name},{value_writer(each)}]")
         except EncodeError as error:
-            error.inside(entry(key))
-            raise
+            raise error.inside(entry(key)) from None
         return f"{{{','.join(parts)}}}" if named else f"[{','.join(parts)}]"
 
     return write
@@ -151,8 +144,7 @@ def _struct_writer(schema: Schema, form: Form) -> Write:
             for name, label, write_one in fields:
                 parts.append(label + write_one(get(value, name)))
         except EncodeError as error:
-            error.inside(name)
-            raise
+            raise error.inside(name) from None
         return f"{{{','.join(parts)}}}"
 
     return write
@@ -214,8 +206,7 @@ def _inner(path: str, value: Any) -> str:
     try:
         return write_schemaless(value)
     except EncodeError as error:
-        error.inside(path)
-        raise
+        raise error.inside(path) from None
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -324,19 +315,12 @@ def _read_string(value: Any) -> str:
 
 
 def _array_reader(schema: Schema, form: Form) -> Read:
-    item = reader(schema.values, form)
+    items = listed(reader(schema.values, form))
 
     def read(value: Any) -> list[Any]:
         if type(value) is not list:
             raise not_decodable("an array", value)
-        found = []
-        try:
-            for each in value:
-                found.append(item(each))  # noqa: PERF401 - its length is the place of an error
-        except DecodeError as error:
-            error.inside(f"[{len(found)}]")
-            raise
-        return found
+        return items(value)
 
     return read
 
@@ -360,8 +344,7 @@ def _map_reader(schema: Schema, form: Form) -> Read:
                     raise DecodeError("expected each key once in a map")
                 found[key] = read_value(pair[1])
         except DecodeError as error:
-            error.inside(entry(key))
-            raise
+            raise error.inside(entry(key)) from None
         return found
 
     return read
@@ -382,8 +365,7 @@ def _struct_reader(schema: Schema, form: Form) -> Read:
                 if one is not None:
                     found[name] = one
         except DecodeError as error:
-            error.inside(name)
-            raise
+            raise error.inside(name) from None
         return make(schema, found)
 
     return read
@@ -420,6 +402,5 @@ def read_schemaless(value: Any) -> Any:
             for at, each in enumerate(value):
                 value[at] = read_schemaless(each)
     except DecodeError as error:
-        error.inside(entry(at))
-        raise
+        raise error.inside(entry(at)) from None
     return value

@@ -128,5 +128,4 @@ def _within(path: str, source: Schema, value: Any, target: Schema) -> Any:
     try:
         return _project(source, value, target)
     except (SchemaError, EncodeError) as error:
-        error.inside(path)
-        raise
+        raise error.inside(path) from None

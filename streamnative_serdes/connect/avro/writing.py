@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from streamnative_serdes._paths import entry
+from streamnative_serdes.connect.containers import listed, paired
 from streamnative_serdes.connect.logical import Date, Decimal, logical_of, to_bytes
 from streamnative_serdes.connect.schema import Schema, Type
 from streamnative_serdes.connect.values import validate
@@ -94,58 +94,16 @@ def _extended(stored: bytes, size: int | None) -> bytes:
 
 def _array(schema: Schema, options: AvroOptions, translated: Translated) -> Convert | None:
     item = _nullable(schema.values, options, translated)
-    if item is None:
-        return None
-
-    def convert(value: Any) -> list[Any]:
-        converted: list[Any] = []
-        try:
-            for each in value:
-                converted.append(item(each))  # noqa: PERF401 - for the error
-        except EncodeError as error:
-            error.inside(f"[{len(converted)}]")
-            raise
-        return converted
-
-    return convert
+    return None if item is None else listed(item)
 
 
 def _map(schema: Schema, options: AvroOptions, translated: Translated) -> Convert | None:
+    """For keys other than text, a list of records of a key and a value."""
     item = _nullable(schema.values, options, translated)
-    key_of, value_of = _nullable(schema.keys, options, translated) or _same, item or _same
+    pairs = paired(_nullable(schema.keys, options, translated) or _same, item or _same)
     if not names.is_avro_map(schema, options):
-        return _entries(key_of, value_of)
-    return None if item is None else _avro_map(item)
-
-
-def _avro_map(item: Convert) -> Convert:
-    def convert(value: Any) -> dict[str, Any]:
-        converted, name = {}, None
-        try:
-            for name, each in value.items():
-                converted[name] = item(each)
-        except EncodeError as error:
-            error.inside(entry(name))
-            raise
-        return converted
-
-    return convert
-
-
-def _entries(key_of: Convert, value_of: Convert) -> Convert:
-    """A list of records of a key and a value, for keys other than text."""
-
-    def convert(value: Any) -> list[dict[str, Any]]:
-        converted, name = [], None
-        try:
-            for name, each in value.items():
-                converted.append({names.KEY: key_of(name), names.VALUE: value_of(each)})
-        except EncodeError as error:
-            error.inside(entry(name))
-            raise
-        return converted
-
-    return convert
+        return lambda value: [{names.KEY: key, names.VALUE: each} for key, each in pairs(value)]
+    return None if item is None else lambda value: dict(pairs(value))
 
 
 def _same(value: Any) -> Any:
@@ -170,8 +128,7 @@ def _struct(schema: Schema, options: AvroOptions, translated: Translated) -> Con
             for name, avro_name, field, as_set in fields:
                 converted[avro_name] = field(value.get(name) if as_set else value[name])
         except EncodeError as error:
-            error.inside(name)
-            raise
+            raise error.inside(name) from None
         return converted
 
     return convert

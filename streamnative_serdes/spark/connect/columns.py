@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
-from streamnative_serdes._paths import entry
 from streamnative_serdes.connect import Date, Decimal, Enum, Schema, Struct, Time, Timestamp, Type
+from streamnative_serdes.connect.containers import listed, paired
 from streamnative_serdes.connect.json_values import Form
 from streamnative_serdes.connect.logical import logical_of, rescaled
 from streamnative_serdes.errors import DecodeError
@@ -59,9 +59,9 @@ def _converter(schema: Schema, fill: bool) -> Convert:
         case Type.STRUCT:
             return _struct(schema, fill)
         case Type.ARRAY:
-            return _array(converter(schema.values, fill=fill))
+            return listed(converter(schema.values, fill=fill))
         case Type.MAP:
-            return _map(converter(schema.keys, fill=fill), converter(schema.values, fill=fill))
+            return paired(converter(schema.keys, fill=fill), converter(schema.values, fill=fill))
         case Type.BYTES if logical_of(schema) is None:
             return bytes
         case Type.STRING:
@@ -118,37 +118,7 @@ def _struct(schema: Schema, fill: bool) -> Convert:
             for name, one in fields:
                 found[name] = one(get(value, name))
         except DecodeError as error:
-            error.inside(name)
-            raise
-        return found
-
-    return convert
-
-
-def _array(item: Convert) -> Convert:
-    def convert(value: list[Any]) -> list[Any]:
-        found: list[Any] = []
-        try:
-            for each in value:
-                found.append(item(each))  # noqa: PERF401 - its length is the place of an error
-        except DecodeError as error:
-            error.inside(f"[{len(found)}]")
-            raise
-        return found
-
-    return convert
-
-
-def _map(key: Convert, item: Convert) -> Convert:
-    def convert(value: dict[Any, Any]) -> list[tuple[Any, Any]]:
-        found = []
-        name = None
-        try:
-            for name, each in value.items():
-                found.append((key(name), item(each)))
-        except DecodeError as error:
-            error.inside(entry(name))
-            raise
+            raise error.inside(name) from None
         return found
 
     return convert

@@ -97,5 +97,4 @@ def _within(inner: _Inner, path: str, schema: Schema, value: Any) -> Any:
     try:
         return inner(schema, value)
     except EncodeError as error:
-        error.inside(path)
-        raise
+        raise error.inside(path) from None

@@ -104,8 +104,7 @@ class _Reader:
         try:
             return self.type(schema)
         except SchemaError as error:
-            error.inside(path)
-            raise
+            raise error.inside(path) from None
 
 
 def is_nullable(schema: Schema) -> bool:
@@ -168,8 +167,7 @@ def _within(path: str, kind: T.DataType, optional: bool) -> Schema:
     try:
         return from_spark_type(kind, optional=optional)
     except SchemaError as error:
-        error.inside(path)
-        raise
+        raise error.inside(path) from None
 
 
 def _kept(field: T.StructField) -> Schema | None:
