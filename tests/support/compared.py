@@ -13,7 +13,7 @@ from streamnative_serdes import header
 from streamnative_serdes._rewriting import BadMessageError, Name
 from streamnative_serdes.errors import SchemaNotFoundError
 from streamnative_serdes.migration.copying.messages import Rules as CopyRules
-from streamnative_serdes.migration.verifying.canonical import SideSchemas
+from streamnative_serdes.migration.schemas.canonical import SideSchemas
 from streamnative_serdes.migration.verifying.comparing import Comparison, Counts, Rules
 from streamnative_serdes.migration.verifying.contents import (
     Difference,

@@ -36,11 +36,12 @@ from streamnative_serdes._rewriting import BadMessageError, UnmappedSchemaError
 from streamnative_serdes.errors import RawMessage, SerdesError
 from streamnative_serdes.migration.planning.target import ensure_target
 from streamnative_serdes.migration.route import Route
+from streamnative_serdes.migration.schemas.canonical import schemas_of
 from streamnative_serdes.migration.state import State
 
 from .dead_letters import LEAST_LARGEST, SUFFIX, DeadLetter, DeadLetterFile, DeadLetters, DeadLetterTopic
 from .inlet_outlet import Inlet, Outlet, TransactionAbortedError, no_transactions
-from .messages import MessageCopier, NamedSchemas, Placed, with_place
+from .messages import MessageCopier, Placed, with_place
 from .progress import Kept, Owner, Progress, ProgressTopic
 from .resuming import SameTopics, Wishes, find_places, require_known, require_same_mode
 
@@ -168,7 +169,8 @@ class _Run:
         for partition, place in self._inlet.next.items():
             progress = known.get(partition) or Progress(place, places=not wishes.transactions)
             report.progress[partition] = replace(progress, next=place)
-        self._copier = MessageCopier(rewriter, stack.enter_context(NamedSchemas(route)), wishes.rules)
+        schemas = stack.enter_context(schemas_of(route, reading=True))
+        self._copier = MessageCopier(rewriter, schemas, wishes.rules)
         self._commit(_Batch())
 
     def _say(self, key: bytes, value: bytes) -> None:

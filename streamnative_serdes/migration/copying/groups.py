@@ -17,9 +17,10 @@ from confluent_kafka.admin import AdminClient
 from streamnative_serdes._kafka import NO_COORDINATOR, bounds, client, committed_messages, place_of, retry, within
 from streamnative_serdes._rewriting import BadMessageError
 from streamnative_serdes.errors import SerdesError
+from streamnative_serdes.migration.schemas.canonical import schemas_of
 from streamnative_serdes.migration.state import State
 
-from .messages import MessageCopier, NamedSchemas
+from .messages import MessageCopier
 from .progress import Progress, ProgressTopic
 from .resuming import Wishes, require_known
 
@@ -68,7 +69,7 @@ def move_groups(state: State, groups: Sequence[str], wishes: Wishes, *, dry_run:
     require_known(route, progress)
     reading: Any = client(AdminClient, dict(route.reading.kafka), route.source)
     partitions = sorted(bounds(route.reading.kafka, route.source))
-    with NamedSchemas(route) as schemas:
+    with schemas_of(route, reading=True) as schemas:
         walk = _Walk(state, MessageCopier(state.rewriter(), schemas, wishes.rules), progress, wishes.start)
         found = [
             walk.moved(group, place.partition, place.offset)

@@ -7,114 +7,25 @@ from typing import Any, Final, Literal, TypeAlias
 
 from confluent_kafka import Message
 
-from streamnative_serdes._config import schema_limits
 from streamnative_serdes._rewriting import (
     KEY_HEADER,
     VALUE_HEADER,
     BadMessageError,
     Direction,
     Headers,
-    Name,
     Rewriter,
     UnmappedSchemaError,
     bare_key,
     is_text,
 )
-from streamnative_serdes._schema import Schema, parse
-from streamnative_serdes.codec import Codec
-from streamnative_serdes.errors import ConfigError, DecodeError, SchemaError, SchemaNotFoundError
-from streamnative_serdes.migration.foreign import SourceRegistry, named
-from streamnative_serdes.migration.route import Route
-from streamnative_serdes.schema_registry import ConfluentRegistryClient, SchemaRegistryClient
+from streamnative_serdes.errors import ConfigError, DecodeError, SchemaNotFoundError
+from streamnative_serdes.migration.schemas.canonical import SideSchemas
 
-_MOST_UNKNOWN: Final = 10_000  # names that the registry does not have
 PLACE: Final = "streamnative.migration.place"  # header of copies without transactions: b"PARTITION:OFFSET"
 _SPECIAL: Final = frozenset({VALUE_HEADER, KEY_HEADER, PLACE})
 Keys: TypeAlias = Literal["keep", "strip"]
 Copy: TypeAlias = tuple[bytes | None, bytes | None, Headers, int]  # value, key, headers, timestamp in milliseconds
 Placed: TypeAlias = tuple[int, int, Copy]  # with its partition, and its offset in the source
-
-
-class NamedSchemas:
-    """Looks up the schemas that messages of the source name; use it as a context manager. Raises ConfigError."""
-
-    def __init__(self, route: Route) -> None:
-        self._topic, options = route.topic, route.reading.options()
-        self._limits = schema_limits(options)
-        framings, forward = route.framings, route.direction == "forward"
-        self._foreign = framings is not None
-        self._confluent: SourceRegistry | None = None
-        if framings is not None:
-            self._confluent = framings.registry()
-        elif forward:
-            self._confluent = ConfluentRegistryClient(options)
-        self._pulsar = None if forward else SchemaRegistryClient(options)
-        self._found: dict[Name, Schema] = {}
-        self._codecs: dict[Name, Codec] = {}
-        self._bytes: dict[Name, bool] = {}
-        self._unknown: set[Name] = set()
-
-    def __enter__(self) -> NamedSchemas:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for client in (self._confluent, self._pulsar):
-            if client is not None:
-                client.close()
-
-    def known(self, name: Name) -> bool:
-        """Whether the registry has this schema. Raises SchemaError if the schema is not an Avro schema."""
-        return self._schema(name) is not None
-
-    def is_bytes(self, name: Name) -> bool:
-        """Whether the root of this schema is ``bytes``; False for a schema that is not Avro. Raises BadMessageError."""
-        found = self._bytes.get(name)
-        if found is None:
-            try:
-                schema = self._schema(name)
-            except SchemaError:
-                found = False
-            else:
-                if schema is None:
-                    raise BadMessageError(f"the source's registry has no schema {name}, which the key names")
-                found = schema.root.kind == "bytes"
-            self._bytes[name] = found
-        return found
-
-    def codec(self, name: Name) -> Codec:
-        codec = self._codecs.get(name)
-        if codec is None:
-            schema = self._schema(name)
-            if schema is None:
-                raise SchemaNotFoundError(f"the source's registry has no schema {name}")
-            codec = self._codecs[name] = Codec(schema)
-        return codec
-
-    def _schema(self, name: Name) -> Schema | None:
-        found = self._found.get(name)
-        if found is not None or name in self._unknown:
-            return found
-        try:
-            text = self._text(name)
-        except SchemaNotFoundError:
-            if len(self._unknown) >= _MOST_UNKNOWN:
-                self._unknown.clear()
-            self._unknown.add(name)
-            return None
-        schema = parse(text, strict=False, limits=self._limits)
-        plain = self._confluent is None or self._foreign
-        found = self._found[name] = schema if plain else schema.in_confluents_framing()
-        return found
-
-    def _text(self, name: Name) -> str:
-        if self._confluent is not None:
-            return self._confluent.self_contained(named(self._confluent, name))
-        assert self._pulsar is not None
-        assert isinstance(name, int)
-        info = self._pulsar.by_version(self._topic, name)
-        if info.type != "AVRO":
-            raise SchemaError(f"expected a schema of type AVRO, got type {info.type}", version=name)
-        return info.text
 
 
 class HeaderLossError(BadMessageError):
@@ -166,7 +77,7 @@ class Rules:
 class MessageCopier:
     """Makes copies of messages: the rewriter makes the values, the rules decide about the other parts."""
 
-    def __init__(self, rewriter: Rewriter, schemas: NamedSchemas, rules: Rules) -> None:
+    def __init__(self, rewriter: Rewriter, schemas: SideSchemas, rules: Rules) -> None:
         self._rewriter, self._schemas, self._rules = rewriter, schemas, rules
         self._prefixes, self._size = rewriter.prefixes, rewriter.size
         self._strips = rules.strips(rewriter.direction, foreign=rewriter.framings is not None)
@@ -204,7 +115,9 @@ class MessageCopier:
         try:
             rewritten = self._rewriter.rewrite(value, headers)
         except UnmappedSchemaError:
-            if not self._schemas.known(name):
+            try:
+                self._schemas.of(name)
+            except SchemaNotFoundError:
                 raise BadMessageError(f"the source's registry has no schema {name}") from None
             raise
         if self._checks:
@@ -213,7 +126,7 @@ class MessageCopier:
 
     def _check(self, name: int | str, datum: bytes) -> None:
         try:
-            self._schemas.codec(name).decode(datum)
+            self._schemas.of(name).check(datum)
         except DecodeError as error:
             raise BadMessageError(f"the value cannot be decoded by schema {name}: {error}") from None
 

@@ -22,12 +22,13 @@ from streamnative_serdes._kafka import idempotence
 from streamnative_serdes._rewriting import BadMessageError, Rewriter, UnmappedSchemaError
 from streamnative_serdes.errors import ConfigError, RawMessage
 from streamnative_serdes.migration.route import Route
+from streamnative_serdes.migration.schemas.canonical import schemas_of
 from streamnative_serdes.migration.state import State
 
 from .copy import Report, ensure_letters, letters_of, ready
 from .dead_letters import SUFFIX, DeadLetter
 from .inlet_outlet import PRODUCER, Inlet
-from .messages import MessageCopier, NamedSchemas, Rules, with_place
+from .messages import MessageCopier, Rules, with_place
 from .progress import Kept, Owner, Progress, ProgressTopic, digest
 from .resuming import SameTopics, Wishes, find_places
 
@@ -227,7 +228,7 @@ class _CopyTask:
         done: _Done | None = None
         tail = _Tail()
         with ExitStack() as stack:
-            schemas = stack.enter_context(NamedSchemas(self.route))
+            schemas = stack.enter_context(schemas_of(self.route, reading=True))
             out = stack.enter_context(outbox(kafka, self.route.target, places=True))
             copier = MessageCopier(self.rewriter, schemas, self.rules)
             for batch in batches:

@@ -32,8 +32,7 @@ from streamnative_serdes._rewriting import (
 )
 from streamnative_serdes.errors import DecodeError, SchemaNotFoundError, SchemaRegistryError
 from streamnative_serdes.migration.copying.messages import PLACE, HeaderLossError, Rules
-
-from .canonical import KnownSchema, SideSchemas, Value
+from streamnative_serdes.migration.schemas.canonical import KnownSchema, SideSchemas, Value
 
 Pairs: TypeAlias = tuple[tuple[str, bytes | None], ...]
 
@@ -235,7 +234,7 @@ class SourceContents(_Contents):
             else:
                 body, headers = self._value(value, headers)
         if self._strips:
-            key, headers = bare_key(key, headers, self._is_bytes)
+            key, headers = bare_key(key, headers, self._schemas.is_bytes)
         pairs = _pairs(headers)
         return Item(Content(key, pairs if self._keeps_headers else self._kept(pairs), timestamp, body), offset, message)
 
@@ -265,13 +264,6 @@ class SourceContents(_Contents):
         if kept != data and not self._rules.allow_header_loss:
             raise HeaderLossError(f"the target's broker does not keep header {name!r:.80}")
         return kept
-
-    def _is_bytes(self, name: Name) -> bool:
-        try:
-            form = self._schemas.of(name).form
-        except SchemaNotFoundError as error:
-            raise BadMessageError(f"the registry does not have schema {name}, which the key names") from error
-        return form is not None and form.schema.root.kind == "bytes"
 
     def _value(self, value: bytes, headers: Headers) -> tuple[Value, Headers]:
         value = self._rewriter.opened(value)

@@ -11,8 +11,8 @@ from confluent_kafka import TIMESTAMP_CREATE_TIME, Message
 from streamnative_serdes._kafka import OffsetsGoneError, Range, TopicConsumer, bounds, committed_messages
 from streamnative_serdes.errors import FileError, SerdesError
 from streamnative_serdes.migration.copying.dead_letters import TOPIC, DeadLetter, read_file
+from streamnative_serdes.migration.schemas.canonical import Value
 
-from .canonical import Value
 from .contents import NO_SCHEMA, Content, digest
 
 _CHUNK: Final = 2_000  # messages

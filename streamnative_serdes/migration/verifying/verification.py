@@ -25,9 +25,9 @@ from streamnative_serdes.migration.copying.dead_letters import SUFFIX, DeadLette
 from streamnative_serdes.migration.copying.messages import Rules
 from streamnative_serdes.migration.copying.progress import Progress, ProgressTopic
 from streamnative_serdes.migration.copying.resuming import ChangedTopicError, require_known
+from streamnative_serdes.migration.schemas.canonical import schemas_of
 from streamnative_serdes.migration.state import State
 
-from .canonical import of_confluent, of_pulsar
 from .comparing import Comparison, Counts
 from .comparing import Rules as ComparisonRules
 from .contents import Difference, Differences, Item, SourceContents, TargetContents
@@ -158,12 +158,9 @@ class Verification:
         self._target = stack.enter_context(SideReader(route.writing.kafka, route.target))
         self._await_copies()
         self._progress = self._believed()
-        framings = route.framings
-        confluent = of_confluent(stack.enter_context(route.confluent_registry()), plain=framings is not None)
-        pulsar = of_pulsar(stack.enter_context(route.pulsar_registry()), route.topic)
-        reading, writing = (confluent, pulsar) if route.direction == "forward" else (pulsar, confluent)
+        reading, writing = (stack.enter_context(schemas_of(route, reading=side)) for side in (True, False))
         mapped = frozenset(self._state.mapping)
-        self._originals = SourceContents(route.direction, mapped, reading, scope.rules, framings)
+        self._originals = SourceContents(route.direction, mapped, reading, scope.rules, route.framings)
         self._copies = TargetContents(route.direction, writing)
         self._differences = Differences(
             scope.most, (partial(_described, self._originals), partial(_described, self._copies))

@@ -12,7 +12,7 @@ from examples import examples
 from streamnative_serdes._schema import parse
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError
-from streamnative_serdes.migration.verifying.canonical import CanonicalForm
+from streamnative_serdes.migration.schemas.canonical import CanonicalForm
 
 
 @given(schema_and_datum())

@@ -11,7 +11,7 @@ from wire import sized, varint
 
 from streamnative_serdes._schema import parse
 from streamnative_serdes.errors import DecodeError, SchemaNotFoundError, SchemaRegistryError
-from streamnative_serdes.migration.verifying.canonical import CanonicalForm, SideSchemas, Value
+from streamnative_serdes.migration.schemas.canonical import CanonicalForm, SideSchemas, Value
 from streamnative_serdes.migration.verifying.contents import NO_SCHEMA, Content, digest, packed
 
 NODE = record("Node", ("value", "int"), ("next", ["null", "Node"], None))

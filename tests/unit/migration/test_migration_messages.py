@@ -20,16 +20,16 @@ from streamnative_serdes._rewriting import (
     name_in_header,
 )
 from streamnative_serdes.codec import Codec
-from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.errors import ConfigError, SchemaNotFoundError
 from streamnative_serdes.migration.copying.messages import (
     PLACE,
     HeaderLossError,
     MessageCopier,
-    NamedSchemas,
     Rules,
     with_place,
 )
 from streamnative_serdes.migration.route import Route, Side
+from streamnative_serdes.migration.schemas.canonical import SideSchemas, schemas_of
 from streamnative_serdes.migration.verifying.contents import SourceContents
 
 GUID = UUID("89791762-2336-186f-9674-180ca802d4d1")
@@ -50,23 +50,15 @@ class FakeMessage:
         return lambda: self._parts[name]
 
 
-class FakeSchemas:
+def fetch(name: Any) -> tuple[str, str]:
     """A registry that has schemas 7 and 8, both an int."""
-
-    def known(self, name: Any) -> bool:
-        return name in (7, 8)
-
-    def codec(self, name: Any) -> Codec:
-        assert name == 7
-        return Codec('"int"')
-
-    def is_bytes(self, name: Any) -> bool:
-        assert name in (7, 8)
-        return False
+    if name not in (7, 8):
+        raise SchemaNotFoundError(f"no schema {name}")
+    return "AVRO", '"int"'
 
 
 def copied(message: FakeMessage, **rules: Any) -> Any:
-    copier = MessageCopier(FORWARD, FakeSchemas(), Rules(**rules))  # type: ignore[arg-type]
+    copier = MessageCopier(FORWARD, SideSchemas(fetch), Rules(**rules))
     return copier.copy(message)  # type: ignore[arg-type]
 
 
@@ -92,10 +84,10 @@ def test_bytes_at_the_root_get_their_length_and_lose_it_on_the_way_back(datum: b
     other = header.pack_id(8) + datum
     assert forward.rewrite(other, None) == (header.pack(4) + datum, None)
     for rewriter in (pickle.loads(pickle.dumps(forward)), forward):
-        copier = MessageCopier(rewriter, FakeSchemas(), Rules())  # type: ignore[arg-type]
+        copier = MessageCopier(rewriter, SideSchemas(fetch), Rules())
         assert copier.copy(FakeMessage(value))[0] == sized  # type: ignore[arg-type]
         assert copier.copy(FakeMessage(other))[0] == header.pack(4) + datum  # type: ignore[arg-type]
-    copier = MessageCopier(back, FakeSchemas(), Rules())  # type: ignore[arg-type]
+    copier = MessageCopier(back, SideSchemas(fetch), Rules())
     assert copier.copy(FakeMessage(sized))[0] == value  # type: ignore[arg-type]
 
 
@@ -195,19 +187,19 @@ def test_what_keys_name_is_asked_for_once() -> None:
         assert registry.register("keys", '"bytes"') == 2
         assert registry.register("keys", '{"type": "object"}', "JSON") == 3
         side = Side({}, {"schema.registry.url": registry.url})
-        with NamedSchemas(Route("forward", "a", "b", side, side)) as schemas:
+        with schemas_of(Route("forward", "a", "b", side, side), reading=True) as schemas:
             for _ in range(2):
                 assert [schemas.is_bytes(number) for number in (1, 2, 3)] == [False, True, False]
-                with pytest.raises(BadMessageError, match="the source's registry has no schema 4, which the key names"):
+                with pytest.raises(BadMessageError, match="the registry has no schema 4, which the key names"):
                     schemas.is_bytes(4)
         assert max(registry.calls.values()) == 1
 
 
 def test_keys_are_not_stripped_on_the_way_back() -> None:
     with pytest.raises(ConfigError, match="--keys strip is for the way from Confluent's framing"):
-        MessageCopier(BACK, FakeSchemas(), Rules(keys="strip"))  # type: ignore[arg-type]
+        MessageCopier(BACK, SideSchemas(fetch), Rules(keys="strip"))
     with pytest.raises(ConfigError, match="--keys strip is for the way from Confluent's framing"):
-        SourceContents("back", frozenset(), FakeSchemas(), Rules(keys="strip"))  # type: ignore[arg-type]
+        SourceContents("back", frozenset(), SideSchemas(fetch), Rules(keys="strip"))
 
 
 def test_a_copy_has_the_key_headers_and_time_of_its_message() -> None:

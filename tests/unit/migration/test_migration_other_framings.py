@@ -16,8 +16,8 @@ from streamnative_serdes import Codec, header
 from streamnative_serdes._rewriting import BadMessageError, Rewriter, UnmappedSchemaError
 from streamnative_serdes.errors import ConfigError, SchemaNotFoundError
 from streamnative_serdes.migration import Route, Rules, Side
-from streamnative_serdes.migration.copying.messages import NamedSchemas
 from streamnative_serdes.migration.foreign import ForeignFramings
+from streamnative_serdes.migration.schemas.canonical import schemas_of
 
 MAPPING: dict[int | str, int] = {
     "globalId 2": 3,
@@ -108,10 +108,10 @@ def test_schemas_are_found_by_the_names_of_messages() -> None:
     glue = GlueStandIn()
     glue.schemas[GLUE_ID] = json.dumps("bytes")
     side = Side({}, {"schema.registry.url": "eu-west-1", "framings": "snip42,glue", "glue.registry": glue})
-    with NamedSchemas(Route("forward", "a", "b", side, side)) as schemas:
-        assert schemas.known(f"schema version {GLUE_ID}")
-        assert not schemas.known(f"schema version {UUID(int=1)}")
-        assert schemas.codec(f"schema version {GLUE_ID}").decode(b"\4hi") == b"hi"  # with their length
+    with schemas_of(Route("forward", "a", "b", side, side), reading=True) as schemas:
+        schemas.of(f"schema version {GLUE_ID}").check(b"\4hi")  # with their length
+        with pytest.raises(SchemaNotFoundError):
+            schemas.of(f"schema version {UUID(int=1)}")
 
 
 def test_options_for_signing_in_need_no_prefix() -> None:

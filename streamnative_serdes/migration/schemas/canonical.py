@@ -8,14 +8,16 @@ branch of a union, 0.0 and -0.0, the bits of NaN. Logical types are as their bas
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
-from streamnative_serdes._rewriting import Name
+from streamnative_serdes._config import schema_limits
+from streamnative_serdes._rewriting import BadMessageError, Name
 from streamnative_serdes._schema import (
     Array,
     AvroType,
@@ -34,8 +36,8 @@ from streamnative_serdes._schema import (
 )
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError
-from streamnative_serdes.migration.foreign import SourceRegistry, named
-from streamnative_serdes.schema_registry import SchemaRegistryClient, TopicName
+from streamnative_serdes.migration.foreign import named
+from streamnative_serdes.migration.route import Route
 
 FINGERPRINT: Final = 16  # bytes
 _BYTES: Final = Codec("bytes")
@@ -195,8 +197,10 @@ class SideSchemas:
     the text cannot be put together.
     """
 
-    def __init__(self, fetch: Callable[[Name], tuple[str, str]], *, confluent: bool = False) -> None:
-        self._fetch, self._confluents = fetch, confluent
+    def __init__(
+        self, fetch: Callable[[Name], tuple[str, str]], *, confluent: bool = False, limits: Limits | None = None
+    ) -> None:
+        self._fetch, self._confluents, self._limits = fetch, confluent, limits or Limits()
         self._known: dict[Name, KnownSchema] = {}
         self._missing: dict[Name, SchemaNotFoundError] = {}
 
@@ -215,6 +219,14 @@ class SideSchemas:
             raise
         return found
 
+    def is_bytes(self, name: Name) -> bool:
+        """Whether the root of this schema is ``bytes``; False for a schema that is not Avro. Raises BadMessageError."""
+        try:
+            form = self.of(name).form
+        except SchemaNotFoundError as error:
+            raise BadMessageError(f"the registry has no schema {name}, which the key names") from error
+        return form is not None and form.schema.root.kind == "bytes"
+
     def _ask(self, name: Name) -> KnownSchema:
         try:
             kind, text = self._fetch(name)
@@ -223,7 +235,7 @@ class SideSchemas:
         if kind != "AVRO":
             return _unreadable(name, f"{kind} {text}", f"expected a schema of type AVRO, got type {kind}")
         try:
-            schema = parse(text, strict=False)
+            schema = parse(text, strict=False, limits=self._limits)
             form = CanonicalForm(schema.in_confluents_framing() if self._confluents else schema)
         except SchemaError as error:
             return _unreadable(name, text, str(error))
@@ -234,26 +246,30 @@ def _unreadable(name: Name, text: str, fault: str) -> KnownSchema:
     return KnownSchema(name, blake2b(text.encode(), digest_size=FINGERPRINT).digest(), None, fault)
 
 
-def of_confluent(registry: SourceRegistry, *, plain: bool = False) -> SideSchemas:
-    """``plain``: bytes at the root of a schema have their length."""
+@contextmanager
+def schemas_of(route: Route, *, reading: bool) -> Iterator[SideSchemas]:
+    """The schemas that messages of the source name, if ``reading``, else those of the target. Raises ConfigError."""
+    if reading != (route.direction == "forward"):
+        with route.pulsar_registry() as pulsar:
 
-    def fetch(name: Name) -> tuple[str, str]:
-        found = named(registry, name)
-        if found.schema_type != "AVRO":
-            return found.schema_type, found.schema_str
-        try:
-            return found.schema_type, registry.self_contained(found)
-        except SchemaNotFoundError as error:  # of a schema that it refers to
-            raise SchemaError(f"schema {name} refers to one that does not exist: {error.message}") from error
+            def by_version(name: Name) -> tuple[str, str]:
+                assert isinstance(name, int)
+                found = pulsar.by_version(route.topic, name)
+                return found.type, found.text
 
-    return SideSchemas(fetch, confluent=not plain)
+            yield SideSchemas(by_version, limits=schema_limits(route.pulsar.options()))
+        return
+    framings = route.framings
+    limits = None if framings is not None else schema_limits(route.confluent.options())
+    with route.confluent_registry() as confluent:
 
+        def by_name(name: Name) -> tuple[str, str]:
+            found = named(confluent, name)
+            if found.schema_type != "AVRO":
+                return found.schema_type, found.schema_str
+            try:
+                return found.schema_type, confluent.self_contained(found)
+            except SchemaNotFoundError as error:  # of a schema that it refers to
+                raise SchemaError(f"schema {name} refers to one that does not exist: {error.message}") from error
 
-def of_pulsar(registry: SchemaRegistryClient, topic: TopicName) -> SideSchemas:
-
-    def fetch(name: Name) -> tuple[str, str]:
-        assert isinstance(name, int)
-        found = registry.by_version(topic, name)
-        return found.type, found.text
-
-    return SideSchemas(fetch)
+        yield SideSchemas(by_name, confluent=framings is None, limits=limits)
