@@ -10,14 +10,14 @@ final name, flushed to the disk and renamed, so readers find either the whole ol
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 from .errors import FileError
 
@@ -51,7 +51,7 @@ def save(path: Path, document: Document, *, overwrite: bool = True) -> None:
     if not overwrite and path.exists():
         raise FileError(f"{path} exists already", hint="remove it, or choose another name")
     try:
-        _replace(path, json.dumps(_members(document), indent=2) + "\n")
+        rewritten(path, [json.dumps(_members(document), indent=2) + "\n"]).close()
     except OSError as error:
         raise FileError(f"{path} cannot be written: {error.strerror or error}") from error
 
@@ -95,19 +95,21 @@ def _tree(path: Path) -> Any:
         raise FileError(f"{path} is damaged: it is not JSON", hint="use another copy of it") from None
 
 
-def _replace(path: Path, text: str) -> None:
+def rewritten(path: Path, lines: Iterable[str]) -> TextIO:
+    """The file with these lines, open for more, with mode 0600; the old content is replaced as a whole."""
     number, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")  # with mode 0600
+    file = open(number, "w", encoding="utf-8")  # noqa: SIM115 - the caller closes it
     try:
-        with open(number, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
+        file.writelines(lines)
+        file.flush()
+        os.fsync(number)
         os.replace(beside, path)
     except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(beside)
+        file.close()
+        Path(beside).unlink(missing_ok=True)
         raise
     _flush_folder(path.parent)
+    return file
 
 
 def _flush_folder(folder: Path) -> None:

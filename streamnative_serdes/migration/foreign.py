@@ -89,28 +89,14 @@ class ForeignRegistry:
         text: str = self._client.self_contained(schema)
         return text
 
-    # What this registry is not asked for: ids alone, and what belongs to a subject
+    def _not_asked(self, *what: object) -> Any:
+        raise SchemaNotFoundError(
+            f"the source's registry is not asked for {', '.join(map(str, what)) or 'subjects'}",
+            hint="run `migrate plan` first: it finds the ids in the messages",
+        )
 
-    def by_id(self, id: int) -> ConfluentSchema:  # noqa: A002 - as Confluent's client has it
-        raise _no(f"an id {id} alone")
-
-    def versions(self, subject: str) -> list[int]:
-        raise _no(subject)
-
-    def version(self, subject: str, _version: int) -> ConfluentSchema:
-        raise _no(subject)
-
-    def lookup(self, subject: str, _schema: object) -> tuple[int, int]:
-        raise _no(subject)
-
-    def subject_versions(self, id: int) -> list[tuple[str, int]]:  # noqa: A002
-        raise _no(f"an id {id} alone")
-
-    def subjects(self) -> list[str]:
-        raise _no("subjects")
-
-    def compatibility(self, subject: str) -> str:
-        raise _no(subject)
+    # Ids alone, and what belongs to a subject
+    by_id = versions = version = lookup = subject_versions = subjects = compatibility = _not_asked
 
 
 def _checked(conf: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,10 +129,3 @@ SourceRegistry: TypeAlias = ConfluentRegistryClient | ForeignRegistry
 def named(registry: SourceRegistry, name: Name) -> ConfluentSchema:
     """The schema that messages of the source name so."""
     return registry.by_guid(name) if isinstance(name, str) else registry.by_id(name)
-
-
-def _no(what: str) -> SchemaNotFoundError:
-    return SchemaNotFoundError(
-        f"the source's registry is not asked for {what}",
-        hint="run `migrate plan` first: it finds the ids in the messages",
-    )

@@ -26,8 +26,7 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -35,6 +34,7 @@ from typing import Any, Final, TypeAlias
 
 from confluent_kafka import Message
 
+from streamnative_serdes import _files as files
 from streamnative_serdes._rewriting import Headers
 from streamnative_serdes.errors import FileError
 
@@ -144,9 +144,9 @@ class DeadLetterFile:
         self._path = path
         kept = (letter for letter in read_file(path, source) if letter.offset < following.get(letter.partition, 0))
         trees = chain([{**_FORMAT, "source": source}], (letter.tree() for letter in kept))
-        lines = map(json.dumps, trees)  # one at a time: there may be millions
+        lines = (f"{json.dumps(tree)}\n" for tree in trees)  # one at a time: there may be millions
         try:
-            self._file = _rewritten(path, lines)
+            self._file = files.rewritten(path, lines)
         except OSError as error:
             raise FileError(f"{path} cannot be written: {error.strerror or error}") from error
 
@@ -197,22 +197,6 @@ def _letter(path: Path, number: int, line: str) -> DeadLetter:
     body = {name: _bytes(tree[name]) for name in ("key", "value")}
     headers = [(name, _bytes(text)) for name, text in tree["headers"]] or None
     return DeadLetter(**{**tree, **body, "headers": headers})
-
-
-def _rewritten(path: Path, lines: Iterable[str]) -> Any:
-    """The file with these lines, open for more; the old content is replaced as a whole."""
-    number, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")  # with mode 0600
-    file = open(number, "w", encoding="utf-8")  # noqa: SIM115 - the caller closes it
-    try:
-        file.writelines(f"{line}\n" for line in lines)
-        file.flush()
-        os.fsync(number)
-        os.replace(beside, path)
-    except BaseException:
-        file.close()
-        Path(beside).unlink(missing_ok=True)
-        raise
-    return file
 
 
 def _tree(line: str) -> Any:

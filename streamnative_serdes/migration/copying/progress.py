@@ -36,7 +36,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from hashlib import blake2b
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from confluent_kafka import Message
 
@@ -45,7 +45,6 @@ from streamnative_serdes.errors import SerdesError
 
 SUFFIX: Final = ".migration-state"
 _MOST: Final = 1 << 63
-_Members = Mapping[str, Callable[[Any], Any]]
 _MOST_CLAIMS: Final = 500  # messages
 
 
@@ -88,6 +87,18 @@ class Progress:
     ids: tuple[str | None, str | None] = (None, None)  # of source and target; None if the broker has no ids
     letters: tuple[str, ...] = ()  # the place of dead letters: ``topic:NAME`` or ``file:PATH``
 
+    @classmethod
+    def of(cls, tree: Mapping[str, Any]) -> Progress:
+        made: dict[str, Callable[[Any], Any]] = {
+            "last": tuple,
+            "ids": tuple,
+            "letters": tuple,
+            "read": Kept._make,
+            "written": Kept._make,
+        }
+        parts = {name: None if tree[name] is None else make(tree[name]) for name, make in made.items()}
+        return cls(**{**tree, **parts})
+
     def tree(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "anchors"}
 
@@ -108,7 +119,7 @@ class ProgressTopic:
             if "anchor" in key:
                 anchors.setdefault(key["partition"], {})[key["anchor"]] = value["target"]
             elif "partition" in key:
-                found[key["partition"]] = Progress(**value)
+                found[key["partition"]] = Progress.of(value)
         for partition, progress in found.items():
             progress.anchors = sorted(anchors.get(partition, {}).items())
         return found
@@ -116,8 +127,8 @@ class ProgressTopic:
     def parsed(self, message: Message) -> tuple[dict[str, Any], dict[str, Any]]:
         """Key and value of one message of the topic, checked. Raises SerdesError."""
         try:
-            trees = json.loads(message.key() or b""), json.loads(message.value() or b"")
-            key, value = _checked(*trees)
+            key, value = json.loads(message.key() or b""), json.loads(message.value() or b"")
+            _check(key, value)
         except (ValueError, TypeError, RecursionError) as error:
             raise SerdesError(
                 f"topic {self.name}, offset {message.offset()}: expected the progress of a migration: {error}",
@@ -151,94 +162,70 @@ class ProgressTopic:
         return json.dumps({"source": self._source, **more}).encode()
 
 
-def _number(part: Any) -> int:
-    if type(part) is not int or not 0 <= part < _MOST:
-        raise ValueError("expected a number from 0 to 2**63 - 1")
-    return part
+class _Form(NamedTuple):
+    """A form of JSON, and how errors name it."""
+
+    words: str
+    fits: Callable[[Any], bool]
 
 
-def _of_type(kind: type, expected: str) -> Callable[[Any], Any]:
-    def read(part: Any) -> Any:
-        if type(part) is not kind:
-            raise ValueError(f"expected {expected}")
-        return part
-
-    return read
+def _is_offset(part: Any) -> bool:
+    return type(part) is int and 0 <= part < _MOST
 
 
-_truth, _text = _of_type(bool, "true or false"), _of_type(str, "a text")
+def _list_of(size: int, part: Any) -> bool:
+    return type(part) is list and len(part) == size
 
 
-def _pair(part: Any) -> tuple[int, int]:
-    one, other = _list(part, 2)
-    return _number(one), _number(other)
-
-
-def _kept(part: Any) -> Kept:
-    offset, timestamp, marks = _list(part, 3)
-    if timestamp is not None and type(timestamp) is not int:
-        raise ValueError("expected a timestamp or null")
-    return Kept(_number(offset), timestamp, _text(marks))
-
-
-def _ids(part: Any) -> tuple[str | None, str | None]:
-    one, other = (None if each is None else _text(each) for each in _list(part, 2))
-    return one, other
-
-
-def _letters(part: Any) -> tuple[str, ...]:
-    if type(part) is not list or not all(str(each).startswith(("topic:", "file:")) for each in part):
-        raise ValueError("expected a list of topic:NAME or file:PATH")
-    return tuple(map(_text, part))
-
-
-def _list(part: Any, size: int) -> list[Any]:
-    if type(part) is not list or len(part) != size:
-        raise ValueError(f"expected a list of {size}")
-    return part
-
-
-def _or_null(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda part: None if part is None else read(part)
-
-
-_PLACE: Final[_Members] = {"source": _text, "partition": _number}
+_NUMBER: Final = _Form("a number from 0 to 2**63 - 1", _is_offset)
+_TEXT: Final = _Form("a text", lambda part: type(part) is str)
+_PAIR: Final = _Form(
+    "two offsets or null", lambda part: part is None or (_list_of(2, part) and all(map(_is_offset, part)))
+)
+_KEPT: Final = _Form(
+    "an offset, a timestamp or null, and a text, or null in their place",
+    lambda part: (
+        part is None
+        or (_list_of(3, part) and _is_offset(part[0]) and type(part[1]) in (int, type(None)) and type(part[2]) is str)
+    ),
+)
+_Members: TypeAlias = Mapping[str, _Form]
+_PLACE: Final[_Members] = {"source": _TEXT, "partition": _NUMBER}
 _KINDS: Final[tuple[tuple[_Members, _Members], ...]] = (  # of key and value
     (
         _PLACE,
         {
-            "next": _number,
-            "copied": _number,
-            "bad": _number,
-            "last": _or_null(_pair),
-            "places": _truth,
-            "read": _or_null(_kept),
-            "written": _or_null(_kept),
-            "ids": _ids,
-            "letters": _letters,
+            **dict.fromkeys(("next", "copied", "bad"), _NUMBER),
+            "last": _PAIR,
+            "read": _KEPT,
+            "written": _KEPT,
+            "places": _Form("true or false", lambda part: type(part) is bool),
+            "ids": _Form(
+                "two texts or nulls",
+                lambda part: _list_of(2, part) and all(type(each) in (str, type(None)) for each in part),
+            ),
+            "letters": _Form(
+                "a list of topic:NAME or file:PATH",
+                lambda part: (
+                    type(part) is list
+                    and all(type(each) is str and each.startswith(("topic:", "file:")) for each in part)
+                ),
+            ),
         },
     ),
-    ({**_PLACE, "anchor": _number}, {"target": _number}),
-    ({"source": _text, "owner": _text}, {"run": _text}),
+    ({**_PLACE, "anchor": _NUMBER}, {"target": _NUMBER}),
+    ({"source": _TEXT, "owner": _TEXT}, {"run": _TEXT}),
 )
 
 
-def _checked(key: Any, value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    for members in _KINDS:
-        if (set(key), set(value)) == tuple(map(set, members)):
-            of_key, of_value = members
-            return _members(of_key, key), _members(of_value, value)
-    raise ValueError("members are missing, or there are others")
-
-
-def _members(wanted: _Members, tree: Mapping[str, Any]) -> dict[str, Any]:
-    found = {}
-    for name, read in wanted.items():
-        try:
-            found[name] = read(tree[name])
-        except ValueError as error:
-            raise ValueError(f"member {name!r}: {error}, got {str(tree[name])!r:.80}") from None
-    return found
+def _check(key: Any, value: Any) -> None:
+    found = next((forms for forms in _KINDS if (set(key), set(value)) == tuple(map(set, forms))), None)
+    if found is None:
+        raise ValueError("members are missing, or there are others")
+    for forms, tree in zip(found, (key, value), strict=True):
+        for name, form in forms.items():
+            if not form.fits(tree[name]):
+                raise ValueError(f"member {name!r}: expected {form.words}, got {str(tree[name])!r:.80}")
 
 
 def another_process(topic: str) -> SerdesError:
