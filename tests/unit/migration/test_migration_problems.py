@@ -118,126 +118,94 @@ def found(subject: str | None = "t-value", **changes: Any) -> dict[str, str]:
     return {problem.name: problem.text for problem in problems}
 
 
-def test_a_clean_source_has_no_problems() -> None:
-    assert found() == {}
+def counts(**kinds: int) -> dict[str, Any]:
+    return {"counts": {kind: {"count": count, "first": [0, 7]} for kind, count in kinds.items()}}
 
 
-@pytest.mark.parametrize("kind", ["JSON", "PROTOBUF"])
-def test_other_types_are_refused_by_name_with_a_place(kind: str) -> None:
-    schemas = [SCHEMA, other(id=7, type=kind, name=None, first=[2, 9]), other(id=8, type=kind, name=None, first=[1, 4])]
-    text = found(ids=schemas)["schema-type"]
-    assert "schemas 7, 8 of type " + kind in text
-    assert "partition 1, offset 4" in text
+def unknown(*ids: Any, count: int = 1) -> list[Any]:
+    return [{"id": number, "count": count, "first": [0, 8 - place]} for place, number in enumerate(ids)]
 
 
-def test_another_type_in_the_subject_alone_is_refused_too() -> None:
-    text = found(listed=[SCHEMA, other(id=7, type="JSON", name=None)])["schema-type"]
-    assert "schema 7 of type JSON" in text
-    assert "no message that was read has them" in text
+RENAMED = other(id=2, name="shop.Sale", aliases=["shop.Order"])
+AGAIN = other(id=3, name="shop.Deal", aliases=["shop.Sale"])
+# What is found in the source, and the problems that it becomes, with what their texts have to say.
+SOURCE: dict[str, tuple[dict[str, Any], dict[str, tuple[str, ...]]]] = {
+    "a clean source": ({}, {}),
+    **{
+        f"other types, by name with a place: {kind}": (
+            {"ids": [SCHEMA, *(other(id=at, type=kind, name=None, first=[9 - at, at]) for at in (7, 8))]},
+            {"schema-type": (f"schemas 7, 8 of type {kind}", "partition 1, offset 8")},
+        )
+        for kind in ("JSON", "PROTOBUF")
+    },
+    "another type in the subject alone": (
+        {"listed": [SCHEMA, other(id=7, type="JSON", name=None)]},
+        {"schema-type": ("schema 7 of type JSON", "no message that was read has them")},
+    ),
+    "several records": (
+        {"ids": [SCHEMA, other(id=2, name="shop.Refund")]}, {"record-types": ("shop.Order, shop.Refund",)}
+    ),
+    "the same name in another namespace": ({"ids": [SCHEMA, other(id=2, name="store.Order")]}, {"record-types": ()}),
+    "a record that was renamed with aliases is one": ({"ids": [SCHEMA, AGAIN, RENAMED]}, {}),
+    "a record that was renamed, with a name in between missing": ({"ids": [SCHEMA, AGAIN]}, {"record-types": ()}),
+    "rules": ({"listed": [SCHEMA, other(id=2, rules=True)]}, {"schema-rules": ("schema 2 with rules",)}),
+    "all refusals at once": (
+        {"ids": [SCHEMA, other(id=2, type="JSON", name=None), other(id=3, name="x.Y", rules=True)]},
+        {"schema-type": (), "record-types": (), "schema-rules": ()},
+    ),
+    "schemas of other subjects": (
+        {"ids": [SCHEMA, other(id=2, subjects=["shop.Order"])]},
+        {"other-subjects": ("schema 2 of subject shop.Order, not of t-value",)},
+    ),
+    "a schema of the subject and of others": ({"ids": [other(subjects=["another", "t-value"])]}, {}),
+    "a schema without any subject": ({"ids": [other(subjects=[])]}, {}),
+    "a missing subject": ({"listed": None}, {"no-subject": ("subject t-value does not exist",)}),
+    "a topic without schemas": ({"subject": None, "listed": None}, {"no-subject": ("the topic has no schemas",)}),
+    "unknown ids with the first place": (
+        {"unknown_ids": unknown(7, 9, count=2)},
+        {"unknown-ids": ("4 messages name schemas 7, 9, which the registry does not have", "partition 0, offset 7")},
+    ),
+    "guids that the registry does not support": (
+        {"unknown_ids": unknown(7, "89791762-2336"), "guids": False},
+        {"guids": ("1 message names a schema by GUID",), "unknown-ids": ("1 message names schema 7,",)},
+    ),
+    "guids that the registry does not have": ({"unknown_ids": unknown(7, "89791762-2336")}, {"unknown-ids": ()}),
+    "ids that were not looked up": ({"more_ids": {"count": 1, "first": [0, 5]}}, {"many-ids": ()}),
+    "framed keys, with both ways": (
+        {"key_ids": [other(id=4, count=3, first=[0, 1])]},
+        {"framed-keys": (
+            "3 messages have a key that names schema 4, the first one at partition 0, offset 1.",
+            "--keys keep", "--keys strip",
+        )},
+    ),
+    "messages without framing": (
+        counts(no_framing=2, target_framing=1),
+        {"no-framing": ("2 messages lack the source's framing", "1 message has the target's framing already")},
+    ),
+    "what is normal": (counts(tombstones=1, null_keys=1, raw_headers=1, framed_in_header=1), {}),
+    "no times": (counts(no_timestamp=1), {"no-timestamps": ()}),
+    "times of the broker": (counts(log_append_time=1), {"source-log-append-time": ()}),
+    "an empty source": ({"messages": 0}, {"no-messages": ()}),
+    "no more than five schemas in a sentence": (
+        {"unknown_ids": unknown(*range(7))}, {"unknown-ids": ("schemas 0, 1, 2, 3, 4 and 2 more",)}
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "expected"), SOURCE.values(), ids=SOURCE)
+def test_each_finding_of_the_source_becomes_its_problem(
+    changes: dict[str, Any], expected: dict[str, tuple[str, ...]]
+) -> None:
+    problems = found(**changes)
+    assert list(problems) == list(expected)
+    for name, words in expected.items():
+        assert all(word in problems[name] for word in words), problems[name]
 
 
 def test_two_other_types_are_two_reasons() -> None:
     schemas = [other(id=7, type="JSON", name=None), other(id=8, type="PROTOBUF", name=None)]
     problems = list(of_source(tree(ids=schemas), "t-value"))
     assert [problem.name for problem in problems] == ["schema-type", "schema-type"]
-
-
-def test_several_records_are_refused_by_name() -> None:
-    text = found(ids=[SCHEMA, other(id=2, name="shop.Refund")])["record-types"]
-    assert "shop.Order, shop.Refund" in text
-
-
-def test_the_same_name_in_another_namespace_is_another_record() -> None:
-    assert "record-types" in found(ids=[SCHEMA, other(id=2, name="store.Order")])
-
-
-def test_a_record_that_was_renamed_with_aliases_is_one() -> None:
-    second = other(id=2, name="shop.Sale", aliases=["shop.Order"])
-    third = other(id=3, name="shop.Deal", aliases=["shop.Sale"])
-    assert found(ids=[SCHEMA, third, second]) == {}
-    assert "record-types" in found(ids=[SCHEMA, third])
-
-
-def test_rules_are_refused() -> None:
-    assert "schema 2 with rules" in found(listed=[SCHEMA, other(id=2, rules=True)])["schema-rules"]
-
-
-def test_all_refusals_are_listed_at_once() -> None:
-    schemas = [SCHEMA, other(id=2, type="JSON", name=None), other(id=3, name="x.Y", rules=True)]
-    assert list(found(ids=schemas)) == ["schema-type", "record-types", "schema-rules"]
-
-
-def test_schemas_of_other_subjects_are_listed() -> None:
-    text = found(ids=[SCHEMA, other(id=2, subjects=["shop.Order"])])["other-subjects"]
-    assert "schema 2 of subject shop.Order, not of t-value" in text
-
-
-def test_a_schema_of_the_subject_and_of_others_is_not_listed() -> None:
-    assert found(ids=[other(subjects=["another", "t-value"])]) == {}
-
-
-def test_a_schema_without_any_subject_is_not_listed() -> None:
-    assert found(ids=[other(subjects=[])]) == {}
-
-
-def test_a_missing_subject_is_noted() -> None:
-    assert "subject t-value does not exist" in found(listed=None)["no-subject"]
-    assert "the topic has no schemas" in found(None, listed=None)["no-subject"]
-
-
-def test_unknown_ids_are_noted_with_the_first_place() -> None:
-    unknown = [{"id": 7, "count": 2, "first": [1, 0]}, {"id": 9, "count": 1, "first": [0, 8]}]
-    text = found(unknown_ids=unknown)["unknown-ids"]
-    assert text.startswith("3 messages name schemas 7, 9, which the registry does not have")
-    assert text.endswith("partition 0, offset 8")
-
-
-def test_guids_that_the_registry_does_not_support_are_a_question() -> None:
-    unknown = [{"id": 7, "count": 2, "first": [1, 0]}, {"id": "89791762-2336", "count": 1, "first": [0, 8]}]
-    problems = found(unknown_ids=unknown, guids=False)
-    assert problems["guids"].startswith("1 message names a schema by GUID")
-    assert problems["unknown-ids"].startswith("2 messages name schema 7,")
-    assert "guids" not in found(unknown_ids=unknown)
-
-
-def test_ids_that_were_not_looked_up_are_a_question() -> None:
-    assert "many-ids" in found(more_ids={"count": 1, "first": [0, 5]})
-
-
-def test_framed_keys_are_noted_with_both_ways() -> None:
-    text = found(key_ids=[other(id=4, count=3, first=[0, 1])])["framed-keys"]
-    assert text.startswith("3 messages have a key that names schema 4, the first one at partition 0, offset 1.")
-    assert "--keys keep" in text
-    assert "--keys strip" in text
-
-
-def test_messages_without_framing_are_noted() -> None:
-    counts = {"no_framing": {"count": 2, "first": [0, 7]}, "target_framing": {"count": 1, "first": [0, 7]}}
-    text = found(counts=counts)["no-framing"]
-    assert "2 messages lack the source's framing" in text
-    assert "1 message has the target's framing already" in text
-
-
-def test_what_is_normal_is_no_problem() -> None:
-    kinds = ("tombstones", "null_keys", "raw_headers", "framed_in_header")
-    counts = {kind: {"count": 1, "first": [0, 0]} for kind in kinds}
-    assert found(counts=counts) == {}
-
-
-@pytest.mark.parametrize(
-    ("kind", "name"), [("no_timestamp", "no-timestamps"), ("log_append_time", "source-log-append-time")]
-)
-def test_odd_times_are_noted(kind: str, name: str) -> None:
-    assert list(found(counts={kind: {"count": 1, "first": [0, 0]}})) == [name]
-
-
-def test_an_empty_source_is_noted() -> None:
-    assert list(found(messages=0)) == ["no-messages"]
-
-
-def test_no_more_than_five_schemas_are_in_a_sentence() -> None:
-    unknown = [{"id": number, "count": 1, "first": [0, 0]} for number in range(7)]
-    assert "schemas 0, 1, 2, 3, 4 and 2 more" in found(unknown_ids=unknown)["unknown-ids"]
 
 
 # Of the probe
@@ -258,27 +226,23 @@ def test_a_broker_that_keeps_all_has_no_problems() -> None:
     assert probed(**dict.fromkeys(CASES, 1)) == {}
 
 
-def test_missing_transactions_are_noted() -> None:
-    assert "(refused: x)" in probed("transactions")["no-transactions"]
-
-
-@pytest.mark.parametrize("case", ["null_headers", "empty_headers", "raw_headers", "repeated_headers"])
-def test_headers_that_the_broker_does_not_keep_matter_where_messages_have_them(case: str) -> None:
-    assert probed(case) == {}
-    text = probed(case, **{case: 4})["altered-headers"]
-    assert text.startswith("4 messages have ")
-    assert "partition 0, offset 2" in text
-
-
-@pytest.mark.parametrize("case", ["null_keys", "empty_keys", "empty_values", "tombstones"])
-def test_what_else_the_broker_does_not_keep_is_a_question_where_messages_have_it(case: str) -> None:
-    assert probed(case) == {}
-    assert list(probed(case, **{case: 1})) == ["altered-messages"]
-
-
-@pytest.mark.parametrize("case", ["values", "timestamps"])
-def test_values_and_times_always_matter(case: str) -> None:
-    assert list(probed(case)) == ["altered-messages"]
+@pytest.mark.parametrize(
+    ("case", "name", "always", "text"),
+    [
+        ("transactions", "no-transactions", True, "(refused: x)"),
+        *((case, "altered-headers", False, "4 messages have ") for case in CASES if case.endswith("_headers")),
+        *((case, "altered-messages", False, "") for case in CASES if case.endswith(("_keys", "_values", "stones"))),
+        *((case, "altered-messages", True, "") for case in ("values", "timestamps")),
+    ],
+)
+def test_what_the_broker_does_not_keep_matters_always_or_where_messages_have_it(
+    case: str, name: str, always: bool, text: str
+) -> None:
+    assert list(probed(case)) == ([name] if always else [])
+    problems = probed(case, **{case: 4})
+    assert list(problems) == [name]
+    assert text in problems[name]
+    assert name != "altered-headers" or "partition 0, offset 2" in problems[name]
 
 
 def test_a_scratch_topic_that_is_left_is_noted_without_a_probe_too() -> None:
