@@ -114,7 +114,13 @@ def check_root(strategy: str, new: str, existing: Iterable[str]) -> None:
 def _check(root: str, files: Mapping[str, FileDescriptorProto], pool: DescriptorPool) -> None:
     """Raises ValueError: protobuf-java refuses the file ``root``, or one that it imports."""
     for name in _reached([root], lambda name: files[name].dependency):
-        visible = {name, *_reached(files[name].dependency, lambda name: _public(files[name]))}
+        visible = {
+            name,
+            *_reached(
+                files[name].dependency,
+                lambda name: [files[name].dependency[index] for index in files[name].public_dependency],
+            ),
+        }
         for full_name, message in _messages(files[name].message_type, files[name].package):
             if any(f"{files[seen].package}.".startswith(f"{full_name}.") for seen in visible):
                 raise ValueError(f"{full_name} is a package and a message")
@@ -132,10 +138,6 @@ def _reached(names: Iterable[str], links: Callable[[str], Iterable[str]]) -> Ite
             found[name] = None
             waiting += links(name)
     return found
-
-
-def _public(file: FileDescriptorProto) -> Iterable[str]:
-    return [file.dependency[index] for index in file.public_dependency]
 
 
 def _check_message(message: DescriptorProto, built: Descriptor, visible: Container[str]) -> None:

@@ -76,12 +76,6 @@ class AdminApi:
 
     # Schemas
 
-    def get_schema(self, asked: AdminRequest) -> Answer:
-        return as_json(_shown(self.store.get(asked.topic)))
-
-    def get_version(self, asked: AdminRequest) -> Answer:
-        return as_json(_shown(self.store.get(asked.topic, asked.version())))
-
     def get_versions(self, asked: AdminRequest) -> Answer:
         return as_json({"getSchemaResponses": [_shown(entry) for entry in self.store.versions(asked.topic)]})
 
@@ -118,12 +112,6 @@ class AdminApi:
     def get_release(self, _asked: AdminRequest) -> Answer:
         return Answer(200, b"4.0.8", "application/json")  # no JSON, as by Pulsar
 
-    def get_clusters(self, _asked: AdminRequest) -> Answer:
-        return as_json(["standalone"])
-
-    def get_tenants(self, _asked: AdminRequest) -> Answer:
-        return as_json(self.store.tenants())
-
     def put_tenant(self, asked: AdminRequest) -> Answer:
         info = asked.json()
         tenant = asked.named("Tenant", asked.tenant)
@@ -138,9 +126,6 @@ class AdminApi:
             raise PreconditionError("Clusters do not exist")
         self.store.add_tenant(tenant)
         return Answer(204)
-
-    def get_namespaces(self, asked: AdminRequest) -> Answer:
-        return as_json(self.store.namespaces(asked.tenant))
 
     def put_namespace(self, asked: AdminRequest) -> Answer:
         tenant, _, name = asked.namespace.partition("/")
@@ -238,19 +223,23 @@ _ROUTES: Final = (
     _route(
         f"schemas/{_TOPIC}/schema",
         "schema",
-        GET=AdminApi.get_schema,
+        GET=lambda api, asked: as_json(_shown(api.store.get(asked.topic))),
         POST=AdminApi.post_schema,
         DELETE=AdminApi.delete_schema,
     ),
-    _route(f"schemas/{_TOPIC}/schema/([^/]+)", "version", GET=AdminApi.get_version),
+    _route(
+        f"schemas/{_TOPIC}/schema/([^/]+)",
+        "version",
+        GET=lambda api, asked: as_json(_shown(api.store.get(asked.topic, asked.version()))),
+    ),
     _route(f"schemas/{_TOPIC}/schemas", "schemas", GET=AdminApi.get_versions),
     _route(f"schemas/{_TOPIC}/compatibility", "compatibility", POST=AdminApi.post_compatibility),
     _route(f"schemas/{_TOPIC}/version", "version", POST=AdminApi.post_version),
     _route("brokers/version", "version of Pulsar", GET=AdminApi.get_release),
-    _route("clusters", "clusters", GET=AdminApi.get_clusters),
-    _route("tenants", "tenants", GET=AdminApi.get_tenants),
+    _route("clusters", "clusters", GET=lambda _api, _: as_json(["standalone"])),
+    _route("tenants", "tenants", GET=lambda api, _: as_json(api.store.tenants())),
     _route("tenants/([^/]+)", "tenant", PUT=AdminApi.put_tenant),
-    _route("namespaces/([^/]+)", "namespaces", GET=AdminApi.get_namespaces),
+    _route("namespaces/([^/]+)", "namespaces", GET=lambda api, asked: as_json(api.store.namespaces(asked.tenant))),
     _route("namespaces/([^/]+)/([^/]+)", "namespace", PUT=AdminApi.put_namespace, DELETE=AdminApi.delete_namespace),
     _route(
         "namespaces/([^/]+)/([^/]+)/schemaCompatibilityStrategy",

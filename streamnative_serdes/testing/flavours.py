@@ -16,10 +16,6 @@ from .http_messages import Answer, Request, as_page, as_reason
 Flavour: TypeAlias = Callable[[str, Request, Answer], Answer]
 
 
-def _as_4_0(_kind: str, _request: Request, answer: Answer) -> Answer:
-    return answer
-
-
 def _as_4_2(kind: str, _request: Request, answer: Answer) -> Answer:
     """Reason phrases are the usual ones; in the JSON of an error page, line breaks are inside the texts."""
     if kind == "GET version of Pulsar":
@@ -54,4 +50,4 @@ def _reason(answer: Answer) -> str:
 
 _PHRASES: Final = {422: "Unprocessable Entity", 500: "Server Error"}  # other than Python's, or than those of a release
 _LINE_BREAK: Final = re.compile(rb"(?<!\\)((?:\\\\)*)\\n")
-FLAVOURS: Final[Mapping[str, Flavour]] = {"4.0": _as_4_0, "4.2": _as_4_2, "2.8": _as_2_8}
+FLAVOURS: Final[Mapping[str, Flavour]] = {"4.0": lambda _kind, _request, answer: answer, "4.2": _as_4_2, "2.8": _as_2_8}

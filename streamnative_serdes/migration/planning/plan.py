@@ -41,7 +41,7 @@ from streamnative_serdes.migration.state import State
 from .probe import probe
 from .problems import Problem, ProblemsError, Tree, judged, of_probe, of_source
 from .registries import Description, Registry, of_registries, source_registry, there_now
-from .source_messages import Count, Names, Progress, Sample, Tally
+from .source_messages import Names, Progress, Sample, Tally
 from .target import Target, describe, ensure_target, source_of, writing_cluster
 
 SAMPLE: Final = 1_000  # messages per partition
@@ -98,12 +98,9 @@ def _looked_up(names: Names, registry: Registry) -> tuple[list[Tree], list[Tree]
     unknown: list[Tree] = []
     for name, count in sorted(names.each.items(), key=lambda entry: (str(type(entry[0])), entry[0])):
         found = registry.describe(name)
-        (unknown if found is None else known).append(_entry(name, count, found))
+        entry = {"id": name, **count.tree(), **({} if found is None else found.tree())}
+        (unknown if found is None else known).append(entry)
     return known, unknown
-
-
-def _entry(name: Name, count: Count, found: Description | None) -> Tree:
-    return {"id": name, **count.tree(), **({} if found is None else found.tree())}
 
 
 @dataclass(frozen=True, slots=True)

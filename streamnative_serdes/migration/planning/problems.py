@@ -112,9 +112,10 @@ class ProblemsError(SerdesError):
 
 def judged(problems: Iterable[Problem], accept: Collection[str]) -> list[Problem]:
     """The problems, with ``accepted`` set; the most severe problems first. Raises ConfigError."""
+    others = f"those that can be accepted are {', '.join(name for name, kind in NAMES.items() if kind == 'question')}"
     for name in accept:
         if name not in NAMES:
-            raise ConfigError(f"there is no problem called {name!r:.80}", hint=did_you_mean(name, NAMES) or _known())
+            raise ConfigError(f"there is no problem called {name!r:.80}", hint=did_you_mean(name, NAMES) or others)
         if NAMES[name] == "refused":
             raise ConfigError(f"{name} cannot be accepted: it has to be mended")
     order: Sequence[Severity] = ("refused", "question", "note")
@@ -125,10 +126,6 @@ def judged(problems: Iterable[Problem], accept: Collection[str]) -> list[Problem
 def require_none(problems: Collection[Problem], topic: str) -> None:
     if any(problem.blocks for problem in problems):
         raise ProblemsError(problems, topic)
-
-
-def _known() -> str:
-    return f"those that can be accepted are {', '.join(name for name, kind in NAMES.items() if kind == 'question')}"
 
 
 def of_source(tree: Tree, subject: str | None) -> Iterator[Problem]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
@@ -333,7 +333,8 @@ def describe(
         topic, left = _planned(route, cluster, source, growth, settings)
         problems.append(Problem("missing-target", f"topic {route.target} does not exist; --create creates it"))
         if left:
-            problems.append(Problem("settings-not-copied", _not_copied(cluster, left)))
+            of = "that a KoP ignores, since Pulsar's policies apply" if cluster.is_kop else "of the source's cluster"
+            problems.append(Problem("settings-not-copied", f"settings {of}: {', '.join(left)}"))
     problems += problems_of(source, topic, SourceMessages.of(findings), int(time.time() * 1000), growth)
     if exists:
         problems += [*_one_topic(route, source, topic), *_content(route, topic)]
@@ -360,11 +361,6 @@ def _planned(
         return Topic(route.target, source.partitions, replicas, defaults), sorted({**source.own, **settings})
     own, left = for_new_topic(source, defaults, growth, replicas, settings)
     return Topic(route.target, source.partitions, replicas, {**defaults, **own}, own), left
-
-
-def _not_copied(cluster: Cluster, names: Sequence[str]) -> str:
-    of = "that a KoP ignores, since Pulsar's policies apply" if cluster.is_kop else "of the source's cluster"
-    return f"settings {of}: {', '.join(names)}"
 
 
 def _retention_of_pulsar(route: Route, cluster: Cluster) -> Iterator[Problem]:

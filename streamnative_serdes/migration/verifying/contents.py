@@ -236,7 +236,9 @@ class SourceContents(_Contents):
         if self._strips:
             key, headers = bare_key(key, headers, self._schemas.is_bytes)
         pairs = _pairs(headers)
-        return Item(Content(key, pairs if self._keeps_headers else self._kept(pairs), timestamp, body), offset, message)
+        if not self._keeps_headers:
+            pairs = tuple([(name, self._kept_header(name, data)) for name, data in pairs])
+        return Item(Content(key, pairs, timestamp, body), offset, message)
 
     def schema_of(self, message: Message) -> KnownSchema | None:
         """The schema that a message names; None if the message has no value."""
@@ -250,9 +252,6 @@ class SourceContents(_Contents):
         if not self._rules.allow_time_loss:
             raise BadMessageError(f"expected a timestamp after 1970-01-01T00:00:00.000Z, got {moment} ms")
         return TIME_LOST
-
-    def _kept(self, pairs: Pairs) -> Pairs:
-        return tuple([(name, self._kept_header(name, data)) for name, data in pairs])
 
     def _kept_header(self, name: str, data: bytes | None) -> bytes | None:
         """The value of a header as the target's broker keeps it: null becomes empty, and bad UTF-8 becomes U+FFFD."""
