@@ -1,7 +1,8 @@
 """Programs for Confluent's Avro SerDes return the same objects with ours after only imports and URL are changed.
 
-The scripts in ``confluent_scripts/`` are written for Confluent's SerDes. Each leaves the objects that it read back in
-``READ``. They are also compared as text, which distinguishes 1 from 1.0, and different objects for UTC.
+The scripts in ``confluent_scripts/`` are written for Confluent's SerDes: ``run(client, brokers, topic)``, or ``main``
+with the address, returns the objects in ``READ``. They are also compared as text, which distinguishes 1 from 1.0,
+and different objects for UTC.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import runpy
 import uuid
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from pprint import pformat
 
@@ -28,15 +30,25 @@ def topic() -> str:
     return f"script-{uuid.uuid4()}"
 
 
+@pytest.fixture(scope="module")
+def broker() -> Iterator[MockBroker]:
+    with MockBroker() as broker:
+        yield broker
+
+
 @pytest.fixture
-def brokers(topic: str) -> Iterator[str]:
-    with MockBroker({topic: 1}) as broker:
-        yield broker.bootstrap_servers
+def brokers(broker: MockBroker, topic: str) -> str:
+    broker.create_topic(topic, 1)
+    return broker.bootstrap_servers
 
 
-def check(script: Path, url: str, brokers: str, topic: str) -> None:
+def check(script: Path, package: str, url: str, brokers: str, topic: str) -> None:
     names = runpy.run_path(str(script))
-    read = names["main"](url, brokers, topic)
+    if "main" in names:
+        read = names["main"](url, brokers, topic)
+    else:
+        with import_module(package).SchemaRegistryClient({"url": url}) as client:
+            read = names["run"](client, brokers, topic)
     assert read == names["READ"]
     assert pformat(read) == pformat(names["READ"])  # sorts the keys of dicts
 
@@ -60,7 +72,7 @@ def test_there_are_at_least_a_dozen_scripts() -> None:
 def test_scripts_run_with_our_serdes_and_the_embedded_registry(
     migrated: Path, registry: LocalRegistry, brokers: str, topic: str
 ) -> None:
-    check(migrated, registry.url, brokers, topic)
+    check(migrated, OURS, registry.url, brokers, topic)
 
 
 @pytest.mark.promise("drop-in", "same-programs")
@@ -68,7 +80,7 @@ def test_scripts_run_with_our_serdes_and_the_embedded_registry(
 def test_scripts_run_with_our_serdes_and_a_real_pulsar(
     migrated: Path, pulsar: Pulsar, brokers: str, topic: str
 ) -> None:
-    check(migrated, pulsar.url, brokers, topic)
+    check(migrated, OURS, pulsar.url, brokers, topic)
 
 
 @pytest.mark.promise("same-programs")
@@ -76,4 +88,4 @@ def test_scripts_run_with_our_serdes_and_a_real_pulsar(
 def test_scripts_run_with_confluents_serdes_and_registry(
     script: Path, confluent_registry: ConfluentRegistry, brokers: str, topic: str
 ) -> None:
-    check(script, confluent_registry.url, brokers, topic)
+    check(script, THEIRS, confluent_registry.url, brokers, topic)

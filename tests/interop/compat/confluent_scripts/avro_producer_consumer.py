@@ -1,7 +1,6 @@
 """Confluent's avro_producer.py and avro_consumer.py: a class with to_dict and from_dict functions, plain clients."""
 
 from confluent_kafka import Consumer, Producer
-from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext, StringSerializer
 
@@ -61,11 +60,6 @@ def consume(client, brokers, topic):
 def run(client, brokers, topic):
     produce(client, brokers, topic)
     return consume(client, brokers, topic)
-
-
-def main(url, brokers, topic):
-    with SchemaRegistryClient({"url": url}) as client:
-        return run(client, brokers, topic)
 
 
 READ = [

@@ -2,7 +2,7 @@
 
 import json
 
-from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
+from confluent_kafka.schema_registry import Schema
 
 FIRST = Schema('{"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}', "AVRO")
 SECOND = Schema('{"type":"record","name":"R","fields":[{"name":"a","type":"int","default":0}]}', "AVRO")
@@ -24,11 +24,6 @@ def run(client, brokers, topic):
         client.test_compatibility(subject, FIRST),
         client.delete_subject(subject),
     ]
-
-
-def main(url, brokers, topic):
-    with SchemaRegistryClient({"url": url}) as client:
-        return run(client, brokers, topic)
 
 
 READ = [True, [1, 2], [1, 2], True, True, "AVRO", True, [1, 2]]

@@ -3,7 +3,6 @@
 import json
 from dataclasses import dataclass, field
 
-from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
@@ -46,11 +45,6 @@ def run(client, brokers, topic):
     deserializer = AvroDeserializer(client, json.dumps(SCHEMA), Basket.from_dict)
     context = SerializationContext(topic, MessageField.VALUE)
     return [deserializer(serializer(basket, context), context) for basket in BASKETS]
-
-
-def main(url, brokers, topic):
-    with SchemaRegistryClient({"url": url}) as client:
-        return run(client, brokers, topic)
 
 
 READ = [Basket("Ada@value"), Basket("Alan@value", [Line("apple", 2), Line("pear", 1)])]

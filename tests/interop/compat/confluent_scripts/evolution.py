@@ -2,7 +2,6 @@
 
 import json
 
-from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
@@ -31,11 +30,6 @@ def run(client, brokers, topic):
     ]
     readers = [AvroDeserializer(client, schema and json.dumps(schema)) for schema in (None, OLD, NEW, WIDE)]
     return [[reader(message, context) for reader in readers] for message in messages]
-
-
-def main(url, brokers, topic):
-    with SchemaRegistryClient({"url": url}) as client:
-        return run(client, brokers, topic)
 
 
 READ = [

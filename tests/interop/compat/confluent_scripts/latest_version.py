@@ -1,6 +1,6 @@
 """use.latest.version: writes with the topic's latest schema, and registers nothing."""
 
-from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
+from confluent_kafka.schema_registry import Schema
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
@@ -20,11 +20,6 @@ def run(client, brokers, topic):
     context = SerializationContext(topic, MessageField.VALUE)
     read = [deserializer(serializer(value, context), context) for value in ({"a": 1, "b": "x"}, {"a": 2})]
     return [*read, len(client.get_versions(f"{topic}-value"))]
-
-
-def main(url, brokers, topic):
-    with SchemaRegistryClient({"url": url}) as client:
-        return run(client, brokers, topic)
 
 
 READ = [{"a": 1, "b": "x"}, {"a": 2, "b": "none"}, 2]

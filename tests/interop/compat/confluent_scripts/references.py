@@ -2,7 +2,7 @@
 
 import json
 
-from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
+from confluent_kafka.schema_registry import Schema, SchemaReference
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
@@ -38,11 +38,6 @@ def run(client, brokers, topic):
     context = SerializationContext(topic, MessageField.VALUE)
     message = serializer(SOLD, context)
     return [AvroDeserializer(client)(message, context), AvroDeserializer(client, order)(message, context)]
-
-
-def main(url, brokers, topic):
-    with SchemaRegistryClient({"url": url}) as client:
-        return run(client, brokers, topic)
 
 
 READ = [SOLD, SOLD]

@@ -1,6 +1,6 @@
 """auto.register.schemas=false: only schemas that an administrator registered are written; others fail with a 404."""
 
-from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
+from confluent_kafka.schema_registry import Schema
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 from confluent_kafka.serialization import MessageField, SerializationContext
@@ -30,11 +30,6 @@ def run(client, brokers, topic):
         except SchemaRegistryError as error:
             read.append((subject, error.http_status_code))
     return read
-
-
-def main(url, brokers, topic):
-    with SchemaRegistryClient({"url": url}) as client:
-        return run(client, brokers, topic)
 
 
 READ = [{"a": 1}, ("unknown schema", 404), ("unknown lookup", 404), ("unknown subject", 404)]

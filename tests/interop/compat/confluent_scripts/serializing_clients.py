@@ -2,7 +2,6 @@
 
 from confluent_kafka import DeserializingConsumer, SerializingProducer
 from confluent_kafka.error import ValueSerializationError
-from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.serialization import StringDeserializer, StringSerializer
 
@@ -41,11 +40,6 @@ def run(client, brokers, topic):
     messages = [consumer.poll(60.0) for _ in range(2)]
     consumer.close()
     return seen + [(message.key(), message.value()) for message in messages]
-
-
-def main(url, brokers, topic):
-    with SchemaRegistryClient({"url": url}) as client:
-        return run(client, brokers, topic)
 
 
 READ = [

@@ -1,6 +1,5 @@
 """One serializer and one deserializer for several topics at once."""
 
-from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
@@ -16,11 +15,6 @@ def run(client, brokers, topic):
         read.append(deserializer(serializer(at, context), context))
     registered = [client.get_latest_version(f"{topic}-{n}-value").schema.schema_type for n in range(3)]
     return [*read, registered]
-
-
-def main(url, brokers, topic):
-    with SchemaRegistryClient({"url": url}) as client:
-        return run(client, brokers, topic)
 
 
 READ = [("-0", 0), ("-1", 1), ("-2", 2), ("-0", 3), ("-1", 4), ("-2", 5), ["AVRO", "AVRO", "AVRO"]]

@@ -1,6 +1,5 @@
 """Additional fields are ignored unless validation is strict; missing fields are always an error."""
 
-from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
@@ -24,11 +23,6 @@ def run(client, brokers, topic):
             except ValueError:
                 read.append("refused")
     return read
-
-
-def main(url, brokers, topic):
-    with SchemaRegistryClient({"url": url}) as client:
-        return run(client, brokers, topic)
 
 
 READ = [

@@ -1,7 +1,6 @@
 """Tombstones: None stays None in both directions, and to_dict and from_dict are not called."""
 
 from confluent_kafka import Consumer, Producer
-from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
@@ -22,11 +21,6 @@ def run(client, brokers, topic):
     consumer.close()
     context = SerializationContext(topic, MessageField.VALUE)
     return [(m.key(), m.value() is None, deserializer(m.value(), context)) for m in messages]
-
-
-def main(url, brokers, topic):
-    with SchemaRegistryClient({"url": url}) as client:
-        return run(client, brokers, topic)
 
 
 READ = [(b"k", False, "there"), (b"k", True, None)]

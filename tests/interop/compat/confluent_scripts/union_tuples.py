@@ -2,7 +2,6 @@
 
 import json
 
-from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
@@ -35,11 +34,6 @@ def run(client, brokers, topic):
     context = SerializationContext(topic, MessageField.VALUE)
     messages = [serializer(owner, context) for owner in OWNERS]
     return [(plain(message, context), named(message, context)) for message in messages]
-
-
-def main(url, brokers, topic):
-    with SchemaRegistryClient({"url": url}) as client:
-        return run(client, brokers, topic)
 
 
 READ = [
