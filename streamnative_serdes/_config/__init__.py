@@ -16,7 +16,7 @@ from .framings import (
     Framing,
 )
 from .option import Option, checked, markdown, named, prefixed
-from .parsing import NOT_THERE, parse, refuse_idle_registry
+from .parsing import NOT_THERE, chosen, parse, refuse_idle_registry
 from .registry import REGISTRY_OPTIONS, key_schema, refuse_other_tenant, schema_limits
 from .serdes import (
     AUTO_CONSUME_OPTIONS,
@@ -67,6 +67,7 @@ __all__ = [
     "Framing",
     "Option",
     "checked",
+    "chosen",
     "codec_arguments",
     "codec_options",
     "confluent_conf",

@@ -66,6 +66,19 @@ def parse(options: tuple[Option, ...], conf: Mapping[str, Any], *, strict: bool)
     return values
 
 
+def chosen(options: tuple[Option, ...], client: Mapping[str, Any], conf: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what ``conf`` has of ``options``, and the Kafka client's user and password if a registry inherits them.
+
+    Raises:
+        ConfigError: the Kafka user belongs to another tenant.
+    """
+    refuse_other_tenant(client, conf)
+    inherited = ("sasl.username", "sasl.password") if confluent.inherits(conf) else ()
+    given = {**conf, **{key: client[key] for key in inherited if key in client}}
+    known = {option.key for option in options}
+    return {key: value for key, value in given.items() if key in known}
+
+
 def _refuse_idle(options: tuple[Option, ...], conf: Mapping[str, Any]) -> None:
     idle = [option.key for option in options if option.shared and conf.get(option.key) is not None]
     if idle and not confluent.inherits(conf):

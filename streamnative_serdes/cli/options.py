@@ -223,12 +223,7 @@ class Connection:
 
     def options_of(self, table: tuple[_config.Option, ...], **more: Any) -> dict[str, Any]:
         """The user's options that are in ``table``, the Kafka options that a registry client needs, and ``more``."""
-        _config.refuse_other_tenant(self.kafka, self.registry)
-        known = {option.key for option in table}
-        given = {_URL: self.url, **self.registry}
-        if _config.inherits(self.registry):
-            given |= {key: self.kafka[key] for key in ("sasl.username", "sasl.password") if key in self.kafka}
-        return {key: value for key, value in {**given, **more}.items() if key in known}
+        return _config.chosen(table, self.kafka, {_URL: self.url, **self.registry, **more})
 
     def client(self) -> AbstractContextManager[SchemaRegistryClient]:
         options = self.options_of(_config.REGISTRY_OPTIONS)

@@ -47,12 +47,7 @@ class Side:
         Raises:
             ConfigError: an option is not valid, the address is missing, or the Kafka user belongs to another tenant.
         """
-        config.refuse_other_tenant(self.kafka, self.registry)
-        known = {option.key for option in config.REGISTRY_OPTIONS}
-        given = {**self.registry, _URL: self.url}
-        if config.inherits(self.registry):
-            given |= {key: self.kafka[key] for key in ("sasl.username", "sasl.password") if key in self.kafka}
-        given = {key: value for key, value in given.items() if key in known}
+        given = config.chosen(config.REGISTRY_OPTIONS, self.kafka, {**self.registry, _URL: self.url})
         return config.parse(config.REGISTRY_OPTIONS, given, strict=True)
 
 
