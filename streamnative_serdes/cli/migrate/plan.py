@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Final
 
 import click
@@ -16,6 +15,7 @@ from streamnative_serdes.migration import Findings, PlanOptions, State
 from streamnative_serdes.migration import plan as make_plan
 from streamnative_serdes.migration.planning.plan import SAMPLE
 from streamnative_serdes.migration.planning.problems import NAMES
+from streamnative_serdes.migration.schemas.strategy import on_end
 
 from .steps import progress_bar, routed
 
@@ -68,7 +68,8 @@ def plan(
     mended or accepted first.
     """
     options = PlanOptions(None if whole else sample, not no_probe, create, dict(settings), accept, dry_run)
-    with _ended_by_sigterm(), progress_bar("reading") as bar:
+    # What ends a process ends the command as Ctrl-C does: the scratch topic is deleted first.
+    with on_end(signal.default_int_handler), progress_bar("reading") as bar:
         found = make_plan(state, options, bar.show)
     if as_json():
         show_json(found.tree)
@@ -76,16 +77,6 @@ def plan(
         _show(found)
         say("nothing was changed" if dry_run else f"state file: {state.path}")
     _end(found)
-
-
-@contextmanager
-def _ended_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM end the command as Ctrl-C does: the scratch topic is deleted first."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _end(found: Findings) -> None:

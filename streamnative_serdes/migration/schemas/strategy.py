@@ -92,17 +92,17 @@ def widened(
     128 and their number as code. The state file gets the old value first, and keeps it until it is put back.
     """
     outcome: list[Restored] = []
-    with _on_end(_terminate):
+    with on_end(_terminate):
         try:
             state.widened.append(change.entry)
             state.save()
             _set(client, change.entry, WIDE)
             _await_effect(in_force, change.entry)
             yield outcome
-            with _on_end(signal.SIG_IGN):
+            with on_end(signal.SIG_IGN):
                 outcome += restore_strategies(client, state)
         except BaseException:
-            with _on_end(signal.SIG_IGN):
+            with on_end(signal.SIG_IGN):
                 _try_to_restore(client, state)
             raise
 
@@ -195,7 +195,7 @@ def _terminate(number: int, _frame: FrameType | None) -> NoReturn:
 
 
 @contextmanager
-def _on_end(action: Any) -> Iterator[None]:
+def on_end(action: Any) -> Iterator[None]:
     """Handle the signals that end a process by ``action``; outside the main thread, signals stay as they are."""
     if threading.current_thread() is not threading.main_thread():
         yield
