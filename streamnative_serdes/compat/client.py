@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
@@ -15,7 +17,7 @@ from streamnative_serdes.errors import ConfigError, InvalidSchemaError, SchemaEr
 from streamnative_serdes.schema_registry import SchemaInfo
 from streamnative_serdes.schema_registry import SchemaRegistryClient as PulsarClient
 
-from . import options, versions
+from . import options
 from .error import BadSchemaError, BadVersionError, UnknownSchemaError, unsupported
 from .schema import RegisteredSchema, Schema, SchemaReference, require_avro
 
@@ -183,10 +185,10 @@ class SchemaRegistryClient:
     def _numbered(self, topic: str, version: object) -> SchemaInfo:
         """The schema with Confluent's number ``version``; errors have the same number."""
         try:
-            return self._pulsar.by_version(topic, versions.to_pulsar(version, topic))
+            return self._pulsar.by_version(topic, to_pulsar(version, topic))
         except SchemaRegistryError as error:
             if error.version is not None:
-                error.version = versions.to_confluent(error.version)
+                error.version = to_confluent(error.version)
             raise
 
     def get_schema(
@@ -200,7 +202,7 @@ class SchemaRegistryClient:
         if subject_name is None:
             raise unsupported("get_schema without subject_name", _NO_IDS, "use get_version(subject, version)")
         _refuse_formats("get_schema", fmt or reference_format, False)
-        topic, number = topic_of(subject_name), versions.whole(schema_id)
+        topic, number = topic_of(subject_name), whole(schema_id)
         if number is None:
             raise BadVersionError(f"expected an id, from 0, got {schema_id!r:.80}", topic=topic, status=422)
         return _found(subject_name, self._pulsar.by_version(topic, number)).schema
@@ -210,7 +212,7 @@ class SchemaRegistryClient:
     ) -> list[int]:
         """The versions that are not deleted, in order, from 1. Empty without versions, where Confluent's raises."""
         _refuse_formats("get_versions", None, deleted or deleted_only)
-        numbers = [versions.to_confluent(info.version) for info in self._pulsar.all_versions(topic_of(subject_name))]
+        numbers = [to_confluent(info.version) for info in self._pulsar.all_versions(topic_of(subject_name))]
         return numbers[offset : None if limit < 0 else offset + limit]
 
     def get_schema_types(self) -> list[str]:
@@ -311,6 +313,43 @@ class SchemaRegistryClient:
             raise AttributeError(f"{type(self).__name__}.{name}: {reason}", name=name, obj=self)
 
 
+# Version numbers: Confluent's registry counts from 1, Pulsar's from 0
+
+
+def to_confluent(version: int) -> int:
+    """Confluent's number for Pulsar's: always one more, also where deletions leave gaps."""
+    return version + 1
+
+
+def to_pulsar(version: object, topic: str) -> int:
+    """Pulsar's number for Confluent's, which may be given as text, as Confluent's client allows.
+
+    Raises:
+        BadVersionError: ``version`` is not a whole number from 1 on.
+    """
+    number = whole(version)
+    if number is None or number < 1:
+        raise BadVersionError(
+            f'expected a version from 1 on, or "latest", got {version!r:.80}',
+            topic=topic,
+            status=422,
+            hint="version numbers of compat are Pulsar's + 1",
+        )
+    return number - 1
+
+
+def whole(given: object) -> int | None:
+    """The integer that ``given`` is, or whose digits it contains; None for anything else, such as a bool."""
+    if isinstance(given, str):
+        return int(given) if re.fullmatch("[0-9]{1,20}", given) else None
+    if isinstance(given, bool):
+        return None
+    try:
+        return operator.index(given)  # type: ignore[arg-type]  # TypeError for all others
+    except TypeError:
+        return None
+
+
 def _bad(topic: str, fault: SchemaError) -> BadSchemaError:
     return BadSchemaError(fault.message, topic=topic, path=fault.path, hint=fault.hint, status=422)
 
@@ -336,7 +375,7 @@ def _found(subject: str, info: SchemaInfo) -> RegisteredSchema:
 
 def _registered(subject: str, version: int, schema: Schema) -> RegisteredSchema:
     """``schema`` under Pulsar's ``version``."""
-    return RegisteredSchema(subject, versions.to_confluent(version), version, None, schema)
+    return RegisteredSchema(subject, to_confluent(version), version, None, schema)
 
 
 def _refuse_formats(method: str, fmt: str | None, deleted: bool) -> None:
