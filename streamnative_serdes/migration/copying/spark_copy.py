@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from streamnative_serdes.spark.datasource.writing.outbox import Outbox
 
 ROUND: Final = 1_000_000  # offsets of each partition in a job, after which the progress is written
-_NUMBERS, _TEXTS = ("copied", "bad", "last", "target", "stopped"), ("name", "read", "sent")
-_DONE: Final = ", ".join(
-    ("partition int", *(f"{name} bigint" for name in _NUMBERS), *(f"{name} string" for name in _TEXTS))
+_DONE: Final = (  # the columns of _Done
+    "partition int, copied bigint, bad bigint, last bigint, target bigint, stopped bigint, name string, read string, "
+    "sent string"
 )
 
 
@@ -283,8 +283,8 @@ class _Tail:
 def _schema_of_done() -> pa.Schema:
     import pyarrow as pa
 
-    numbers, texts = [(name, pa.int64()) for name in _NUMBERS], [(name, pa.string()) for name in _TEXTS]
-    return pa.schema([("partition", pa.int32()), *numbers, *texts])
+    types = {"int": pa.int32(), "bigint": pa.int64(), "string": pa.string()}
+    return pa.schema([(name, types[kind]) for name, kind in map(str.split, _DONE.split(", "))])
 
 
 class _Message:
