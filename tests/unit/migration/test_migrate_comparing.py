@@ -209,6 +209,7 @@ CHANGES = {
 ARGUMENTS = {"key": "name", "headers": "pairs", "timestamp": "time"}
 
 
+@pytest.mark.promise("every-part")
 @pytest.mark.parametrize(("part", "left", "right"), [(part, *both) for part, all_ in CHANGES.items() for both in all_])
 def test_one_part_that_is_different_is_named_with_both_offsets(part: str, left: Any, right: Any) -> None:
     found = pair(framed(ADA, **{ARGUMENTS[part]: left}), copied(ADA, **{ARGUMENTS[part]: right}))
@@ -217,6 +218,7 @@ def test_one_part_that_is_different_is_named_with_both_offsets(part: str, left: 
     assert (found.counts.copied, found.counts.differences, found.counts.stopped) == (23, 1, None)
 
 
+@pytest.mark.promise("every-part")
 @pytest.mark.parametrize("place", range(len(ADA)))
 def test_one_byte_of_the_body_that_is_different_is_found(place: int) -> None:
     changed = bytearray(ADA)
@@ -264,19 +266,45 @@ def test_the_difference_of_long_values_is_shown() -> None:
 # Messages that are missing, or too many
 
 
-def test_a_missing_message_is_found_and_comparing_goes_on() -> None:
-    bodies = users(30)
-    target = [copied(body) for place, body in enumerate(bodies) if place != 7]
-    found = between([*map(framed, bodies)], target)
-    assert found.parts == [("missing", 7, None)]
+BODIES = users(30)
+SWAPPED = [*BODIES[:5], BODIES[6], BODIES[5], *BODIES[7:]]
+# Bodies of both sides, the differences, and counts.
+FOUND: dict[str, tuple[list[bytes], list[bytes], list[Any], dict[str, int]]] = {
+    "a missing one": (BODIES, [*BODIES[:7], *BODIES[8:]], [("missing", 7, None)], {"copied": 29}),
+    "the first one missing": (BODIES, BODIES[1:], [("missing", 0, None)], {"copied": 29}),
+    "the last one missing": (BODIES, BODIES[:-1], [("missing", 29, None)], {"copied": 29}),
+    "a second copy": (BODIES, [*BODIES[:9], *BODIES[8:]], [("copied twice", 8, 9)], {"copied": 30}),
+    "a second copy at the end, no newer one": (BODIES, [*BODIES, BODIES[-1]], [("copied twice", 29, 30)], {"newer": 0}),
+    "others in between": (
+        BODIES, [*BODIES[:9], ADA, BOB, *BODIES[9:]], [("unexpected", None, 9), ("unexpected", None, 10)],
+        {"copied": 30},
+    ),
+    "a changed last one before newer ones": (
+        [*users(3), ADA], [*users(3), BOB, *users(5, 50)], [("value", 3, 3)], {"newer": 5}
+    ),
+    "two swapped ones": (BODIES, SWAPPED, [("order", 5, 6), ("order", 6, 5)], {"differences": 2}),
+    "one too many among swapped ones": (
+        BODIES, [*SWAPPED[:7], ADA, *SWAPPED[7:]], [("unexpected", None, 7)], {"copied": 30}
+    ),
+    "a missing one among swapped ones": (
+        [*BODIES[:7], BOB, *BODIES[7:]], SWAPPED, [("missing", 7, None)], {"copied": 30}
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "target", "parts", "counts"), FOUND.values(), ids=FOUND)
+def test_messages_that_are_missing_or_too_many_are_found_and_comparing_goes_on(
+    source: list[bytes], target: list[bytes], parts: list[Any], counts: dict[str, int]
+) -> None:
+    found = between([*map(framed, source)], [*map(copied, target)])
+    assert found.parts == parts
+    assert {name: getattr(found.counts, name) for name in counts} == counts
+    assert found.counts.stopped is None
+
+
+def test_a_missing_message_is_shown() -> None:
+    found = between([*map(framed, BODIES)], [*map(copied, [*BODIES[:7], *BODIES[8:]])])
     assert "u7" in found.differences[0].expected
-    assert (found.counts.copied, found.counts.stopped) == (29, None)
-
-
-def test_the_first_and_the_last_message_may_be_missing() -> None:
-    bodies = users(30)
-    assert between([*map(framed, bodies)], [*map(copied, bodies[1:])]).parts == [("missing", 0, None)]
-    assert between([*map(framed, bodies)], [*map(copied, bodies[:-1])]).parts == [("missing", 29, None)]
 
 
 def test_all_that_is_missing_at_the_end_is_counted() -> None:
@@ -287,28 +315,6 @@ def test_all_that_is_missing_at_the_end_is_counted() -> None:
     assert between([*map(framed, bodies)], []).counts.differences == 500
 
 
-def test_a_second_copy_is_found() -> None:
-    bodies = users(30)
-    target = [*map(copied, bodies[:9]), copied(bodies[8]), *map(copied, bodies[9:])]
-    found = between([*map(framed, bodies)], target)
-    assert found.parts == [("copied twice", 8, 9)]
-    assert found.counts.copied == 30
-
-
-def test_a_second_copy_at_the_end_is_not_a_newer_message() -> None:
-    bodies = users(30)
-    found = between([*map(framed, bodies)], [*map(copied, bodies), copied(bodies[-1])])
-    assert found.parts == [("copied twice", 29, 30)]
-
-
-def test_messages_in_between_are_found() -> None:
-    bodies = users(30)
-    target = [*map(copied, bodies[:9]), copied(ADA), copied(BOB), *map(copied, bodies[9:])]
-    found = between([*map(framed, bodies)], target)
-    assert found.parts == [("unexpected", None, 9), ("unexpected", None, 10)]
-    assert (found.counts.copied, found.counts.stopped) == (30, None)
-
-
 def test_newer_messages_are_counted_and_with_exact_they_are_differences() -> None:
     bodies = users(30)
     target = [*map(copied, bodies), copied(ADA), copied(BOB)]
@@ -317,29 +323,6 @@ def test_newer_messages_are_counted_and_with_exact_they_are_differences() -> Non
     assert found.counts.newer == 2
     exact = between([*map(framed, bodies)], target, comparing=Rules(newer=False))
     assert exact.parts == [("unexpected", None, 30), ("unexpected", None, 31)]
-
-
-def test_a_changed_last_message_before_newer_ones_is_changed() -> None:
-    found = between([*map(framed, [*users(3), ADA])], [*map(copied, [*users(3), BOB, *users(5, 50)])])
-    assert found.parts == [("value", 3, 3)]
-    assert found.counts.newer == 5
-
-
-def test_two_swapped_messages_are_found() -> None:
-    bodies = users(30)
-    swapped = [*bodies[:5], bodies[6], bodies[5], *bodies[7:]]
-    found = between([*map(framed, bodies)], [*map(copied, swapped)])
-    assert found.parts == [("order", 5, 6), ("order", 6, 5)]
-    assert (found.counts.differences, found.counts.stopped) == (2, None)
-
-
-def test_one_message_too_many_among_swapped_ones_is_found() -> None:
-    bodies = users(30)
-    target = [*bodies[:5], bodies[6], bodies[5], ADA, *bodies[7:]]
-    found = between([*map(framed, bodies)], [*map(copied, target)])
-    assert found.parts == [("unexpected", None, 7)]
-    found = between([*map(framed, [*bodies[:7], BOB, *bodies[7:]])], [*map(copied, [*target[:7], *target[8:]])])
-    assert found.parts == [("missing", 7, None)]
 
 
 def test_a_second_difference_is_found_behind_the_first() -> None:
