@@ -15,7 +15,6 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 from schemas import record
 from servers import Kafka, Pulsar, Tokens
-from waiting import until
 
 from streamnative_serdes import header
 
@@ -55,8 +54,7 @@ def soft_delete(pulsar: Pulsar, topic: str) -> int:
     return int(answer.json()["version"])
 
 
-@pytest.mark.parametrize("force", [(), ("--force",)], ids=["deleted", "by force"])
-@pytest.mark.parametrize("first", [0, 3])
+@pytest.mark.parametrize(("first", "force"), [(0, ("--force",)), (3, ())], ids=["by force", "deleted"])
 def test_schemas_come_back_with_their_numbers(
     run: CommandLine, pulsar: Pulsar, topic: str, first: int, force: tuple[str, ...]
 ) -> None:
@@ -90,58 +88,6 @@ def test_a_restoration_that_a_strategy_refuses_changes_nothing(run: CommandLine,
     strategy("ALWAYS_COMPATIBLE")
     run("schemas", "restore", "b.json")
     assert numbers(run, topic) == [(0, USER), (1, OTHER)]
-
-
-def test_topics_are_listed_with_partitions_as_one(run: CommandLine, pulsar: Pulsar) -> None:
-    namespace = f"public/{uuid.uuid4().hex[:12]}"
-    for path, body in (
-        (f"namespaces/{namespace}", None),
-        (f"persistent/{namespace}/a/partitions", 3),
-        (f"persistent/{namespace}/b", None),
-    ):
-        answer = requests.put(f"{pulsar.url}/admin/v2/{path}", json=body, timeout=60)
-        assert answer.status_code == 204
-    put(run, f"persistent://{namespace}/a", USER)
-    put(run, f"persistent://{namespace}/unseen", USER)
-    found = run("topics", namespace, "--json").json["topics"]
-    assert [(one["topic"].rpartition("/")[2], one.get("version")) for one in found] == [("a", 0), ("b", None)]
-
-
-def test_strategies_of_topics_and_namespaces_are_set_and_shown(run: CommandLine, pulsar: Pulsar) -> None:
-    namespace = f"public/{uuid.uuid4().hex[:12]}"
-    topic = f"persistent://{namespace}/t"
-    for path in (f"namespaces/{namespace}", f"persistent/{namespace}/t"):
-        assert requests.put(f"{pulsar.url}/admin/v2/{path}", timeout=60).status_code == 204
-
-    def shown() -> tuple[Any, Any]:
-        found = run("schemas", "strategy", "get", topic, "--json").json
-        return found["own"], found["namespace"]
-
-    assert shown() == (None, None)
-    run("schemas", "strategy", "set", namespace, "ALWAYS_COMPATIBLE")
-    assert shown() == (None, "ALWAYS_COMPATIBLE")
-    put(run, topic, USER, OTHER)
-    run("schemas", "strategy", "set", namespace, "UNDEFINED")
-    assert shown() == (None, None)
-    assert (
-        "topic level policies" in run("schemas", "strategy", "set", topic, "FORWARD", code=3).err.lower()
-    )  # off there
-
-
-def test_a_strategy_of_a_topic_precedes_that_of_its_namespace(
-    pulsar_with_policies: Pulsar, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    run = CommandLine(pulsar_with_policies.url)
-    assert requests.put(f"{run.registry}/admin/v2/persistent/public/default/{topic}", timeout=60).status_code == 204
-    get = ("schemas", "strategy", "get", topic, "--json")
-    assert run(*get).json["own"] is None
-    put(run, topic, USER)
-    run("schemas", "strategy", "set", topic, "ALWAYS_COMPATIBLE")
-    until(lambda: run(*get).json["own"] == "ALWAYS_COMPATIBLE", "the topic has its strategy")
-    until(lambda: run("schemas", "check", topic, "-", stdin=json.dumps(OTHER), code=None).code == 0, "it is in force")
-    run("schemas", "strategy", "set", topic, "UNDEFINED")
-    until(lambda: run(*get).json["own"] is None, "the strategy is unset")
 
 
 @pytest.mark.parametrize(
@@ -190,18 +136,6 @@ def producer(kafka: Kafka, **more: Any) -> Producer:
             **{name.replace("_", "."): value for name, value in more.items()},
         }
     )
-
-
-def test_messages_are_found_by_time(run: CommandLine, kafka: Kafka, topic: str) -> None:
-    make(kafka, topic)
-    put(run, topic, USER)
-    lines = "".join(
-        json.dumps({"value": {"name": str(n)}, "timestamp": 1_000_000_000_000 + n * 1000}) + "\n" for n in range(5)
-    )
-    run("produce", topic, stdin=lines)
-    found = run("decode", topic, "--from", "2001-09-09T01:46:43Z").lines
-    assert [one["value"]["name"] for one in found] == ["3", "4"]
-    assert run("decode", topic, "--from", "2001-09-10").lines == []
 
 
 @pytest.mark.parametrize("last", ["committed", "aborted", "open"])
