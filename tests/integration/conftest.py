@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 from confluent_stand_in import ConfluentStandIn
+from copied_topic import Migration
 from java_pulsar import JavaPulsar
 from plan_source import VERSIONS, PlanSource
 from pulsar import Client, ConsoleLogger, LoggerLevel
 from pulsar_topic import PulsarTopic
-from servers import Kafka, Pulsar, Tokens
+from servers import ConfluentRegistry, Kafka, Pulsar, Tokens
 
 from streamnative_serdes import header
 from streamnative_serdes._topics.binding import Binding
@@ -49,6 +50,11 @@ def pulsar_topic(pulsar: Pulsar, pulsar_client: Client) -> PulsarTopic:
 def java_client(pulsar: Pulsar) -> Iterator[JavaPulsar]:
     with JavaPulsar(pulsar.service_url) as client:
         yield client
+
+
+@pytest.fixture
+def migration(kafka: Kafka, confluent_registry: ConfluentRegistry, pulsar: Pulsar, tmp_path: Path) -> Migration:
+    return Migration(kafka, confluent_registry, pulsar, tmp_path)
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ class Migration:
         create(self.kafka, self.target, max_message_bytes="2000000")
         self.state = self.saved(self.source, self.target)
         self.sent: list[Sent] = []
-        self._run = CommandLine()
+        self.run = CommandLine()
 
     def saved(self, source: str, target: str) -> State:
         conf = {"bootstrap.servers": self.kafka}
@@ -54,7 +54,7 @@ class Migration:
     def copy_schemas(self, target: str) -> Path:
         """Register the schemas with Pulsar, too: they get the versions that tests without it only suppose."""
         path = self.folder / f"{target}-with-schemas.json"
-        self._run(*self.sides("schemas", self.source, target, "--state", str(path)))
+        self.run(*self.sides("schemas", self.source, target, "--state", str(path)))
         copied = State.load(path, self.saved(self.source, target).route).mapping
         assert {name: copied[name] for name in self.ids} == self.state.mapping
         return path
@@ -64,7 +64,7 @@ class Migration:
 
     def __call__(self, *more: str, code: int = 0) -> Any:
         """Run it to the end in this process; returns its JSON, or its error."""
-        ended = self._run(*self.command(*more), "--json", "--debug", code=code)
+        ended = self.run(*self.command(*more), "--json", "--debug", code=code)
         return json.loads(ended.out.splitlines()[-1]) if code == 0 else ended.error["error"]
 
     def start(self, *more: str) -> subprocess.Popen[bytes]:
@@ -93,7 +93,7 @@ class Migration:
         """The JSON of ``migrate verify``."""
         path = self.copy_schemas(self.target)
         arguments = self.sides("verify", self.source, self.target, "--state", str(path), "--json")
-        return json.loads(self._run(*arguments, *more, code=code).out.splitlines()[-1])
+        return json.loads(self.run(*arguments, *more, code=code).out.splitlines()[-1])
 
     def check_everywhere(self) -> None:
         """The target and the dead letters are what they have to be, by a count of our own, and verify agrees."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,19 +12,13 @@ from command import CommandLine
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient  # type: ignore[attr-defined]
 from copied_topic import LIMIT, Migration
-from migrations import Sent, create, expected, messages, new_name, read, send
-from servers import ConfluentRegistry, Kafka, Pulsar
+from migrations import create, expected, messages, new_name, read
 
 from streamnative_serdes.migration import Report, Route, State, TopicCopy, Wishes
 from streamnative_serdes.migration.copying.resuming import ChangedTopicError
 
 pytestmark = pytest.mark.usefixtures("nothing_is_known")
 MODES = pytest.mark.parametrize("mode", [["--transactions", "on"], ["--transactions", "off"]], ids=["on", "off"])
-
-
-@pytest.fixture
-def migration(kafka: Kafka, confluent_registry: ConfluentRegistry, pulsar: Pulsar, tmp_path: Path) -> Migration:
-    return Migration(kafka, confluent_registry, pulsar, tmp_path)
 
 
 def delete(bootstrap: str, *topics: str) -> None:
@@ -191,17 +184,6 @@ def test_groups_and_the_way_back_need_the_topics_of_the_progress(migration: Migr
         behind_copies(back)
     with pytest.raises(ChangedTopicError):
         move_groups(State.load(migration.state.path, route), ["any"], Wishes())
-
-
-def test_verify_finds_the_dead_letters_by_itself_and_one_that_is_there_twice(migration: Migration) -> None:
-    migration.send(messages(100, migration.ids, bad=3, damaged=False))
-    migration()
-    migration.check_everywhere()
-    letters = f"{migration.target}.dead-letters"
-    key, value, headers, (_, moment) = next(one for found in read(migration.kafka, letters).values() for one in found)
-    send(migration.kafka, letters, [Sent(0, key, value, headers, moment)])
-    found = migration.verify(code=1)
-    assert (found["same"], found["dead_letters_repeated"]) == (False, 1)
 
 
 def test_spark_goes_on_only_with_the_same_topics(migration: Migration, spark: Any) -> None:

@@ -70,27 +70,6 @@ def test_a_plan_lists_all_that_the_source_uses(kafka: Kafka, confluent_registry:
     assert State.load(Path(f"{source.name}-to-{source.target}.migration.json"), source.route()).findings == found
 
 
-def test_people_see_the_same_as_tables(source: PlanSource) -> None:
-    source.send(b"\x1b[2Jgarbage", headers=[("\x1b[2J", b"x")])
-    text = source.plan("--no-probe").out
-    assert "SCHEMAS IN USE" in text
-    assert "-value 1" in text, "of the first topics with this schema"
-    assert "no-framing" in text
-    assert f"TARGET {source.target}: does not exist; it would have 3 partitions" in text
-    assert "\x1b" not in text
-
-
-def test_guids_are_looked_up(source: PlanSource, stand_in: ConfluentStandIn) -> None:
-    number = source.register(VERSIONS[1])
-    source.send(b"\2", headers=[("__value_schema_id", b"\1" + stand_in.guid(number))])
-    source.send(b"\2", headers=[("__value_schema_id", b"\1" + bytes(16))])
-    found = source.found()
-    entry = found["ids"][-1]
-    assert entry["id"] == str(uuid.UUID(bytes=stand_in.guid(number)))
-    assert entry["versions"] == [[f"{source.name}-value", 2]]
-    assert [one["id"] for one in found["unknown_ids"]] == [str(uuid.UUID(int=0))]
-
-
 def test_guids_at_a_registry_without_them_are_a_question(kafka: Kafka, confluent_registry: ConfluentRegistry) -> None:
     source = PlanSource(kafka, confluent_registry.url)
     source.register(VERSIONS[0])
@@ -99,20 +78,6 @@ def test_guids_at_a_registry_without_them_are_a_question(kafka: Kafka, confluent
     assert ended.error["error"]["problems"] == ["guids"]
     assert "--accept guids" in ended.error["error"]["hint"]
     source.plan("--no-probe", "--accept", "guids")
-
-
-def test_all_refusals_are_named_at_once(source: PlanSource) -> None:
-    json_id = source.register({"type": "object"}, kind="JSON")
-    source.register({**VERSIONS[1]}, ruleSet={"domainRules": [{"name": "encrypt"}]})
-    refund = source.register(record("Refund", ("id", "long")), "shop.Refund")
-    source.send(header.pack_id(refund) + b"\2")
-    source.send(header.pack_id(json_id) + b"{}")
-    source.create(source.target, 2)
-    ended = source.plan("--json", "--no-probe", code=1)
-    refused = ["schema-type", "record-types", "schema-rules", "partitions"]
-    assert names(ended.json)[: len(refused)] == refused
-    assert ended.error["error"]["problems"] == [*refused, "message-size"]
-    assert f"schema {json_id} of type JSON" in ended.json["problems"][0]["text"]
 
 
 def test_a_json_schema_of_apicurio_is_refused(kafka: Kafka, confluent_registry: ConfluentRegistry) -> None:
@@ -130,16 +95,6 @@ def test_a_target_with_confluents_api_is_an_error_before_anything_is_created(
     ended = source.plan("--create", "--target-registry", confluent_registry.url, code=3)
     assert "the target's registry: cannot list the schemas" in ended.err
     assert "Hint: this is a Confluent-style registry: use Pulsar's HTTP address" in ended.err
-    assert (source.scratch, source.target in source.topics(), list(tmp_path.iterdir())) == ([], False, [])
-
-
-def test_a_target_with_pulsars_api_is_an_error_on_the_way_back(
-    source: PlanSource, pulsar: Pulsar, tmp_path: Path
-) -> None:
-    source.other_registry = pulsar.url
-    ended = source.plan("--create", "--back", "--source-registry", pulsar.url, code=3)
-    assert "the target's registry: cannot list the subjects" in ended.err
-    assert "this looks like Pulsar's own HTTP address" in ended.err
     assert (source.scratch, source.target in source.topics(), list(tmp_path.iterdir())) == ([], False, [])
 
 
@@ -245,12 +200,6 @@ def test_the_code_of_the_page_shows_what_blocks(source: PlanSource, capsys: pyte
     assert capsys.readouterr().out == "['partitions', 'message-size']\n"
 
 
-def test_an_empty_source_is_noted(kafka: Kafka, stand_in: ConfluentStandIn) -> None:
-    found = PlanSource(kafka, stand_in.url).found()
-    assert names(found) == ["no-subject", "no-messages", "missing-target"]
-    assert found["timestamps"] == {"oldest": None, "newest": None}
-
-
 # What is missing or away
 
 
@@ -259,13 +208,6 @@ def test_a_missing_source_is_refused_and_not_created(source: PlanSource) -> None
     ended = source.plan("--no-probe", code=3)
     assert f"topic {source.name} does not exist" in ended.err
     assert source.name not in source.topics()
-
-
-@pytest.mark.parametrize("side", ["source", "target"])
-def test_a_broker_that_is_away_is_named(source: PlanSource, side: str, tmp_path: Path) -> None:
-    ended = source.plan(f"--{side}-bootstrap", "127.0.0.1:1", code=3)
-    assert "no response from a Kafka broker at 127.0.0.1:1" in ended.err
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_registry_that_is_away_stops_before_the_probe(source: PlanSource, tmp_path: Path) -> None:

@@ -67,8 +67,10 @@ def test_the_probe_finds_what_a_broker_alters(
 
 
 @pytest.mark.promise("nothing-left")
-@pytest.mark.parametrize("error", [KeyboardInterrupt, BrokerRefusedError("no"), ZeroDivisionError])
-@pytest.mark.parametrize("place", ["_transactions", "_read", "_difference"])
+@pytest.mark.parametrize(
+    ("place", "error"),
+    [("_transactions", KeyboardInterrupt), ("_read", BrokerRefusedError("no")), ("_difference", ZeroDivisionError)],
+)
 def test_the_scratch_topic_is_deleted_whatever_happens(
     source: PlanSource, monkeypatch: pytest.MonkeyPatch, place: str, error: Any
 ) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from copied_topic import LIMIT, Migration
 from migrations import messages
-from servers import ConfluentRegistry, Kafka, Pulsar
 
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration import Report, TopicCopy, Wishes
@@ -17,11 +15,7 @@ pytestmark = pytest.mark.usefixtures("nothing_is_known")
 MODES = pytest.mark.parametrize("mode", ["on", "off"])
 
 
-@pytest.fixture
-def migration(kafka: Kafka, confluent_registry: ConfluentRegistry, pulsar: Pulsar, tmp_path: Path) -> Migration:
-    return Migration(kafka, confluent_registry, pulsar, tmp_path)
-
-
+@pytest.mark.promise("one-process")
 @MODES
 @pytest.mark.parametrize("at", [0, 2_000, 6_000])
 def test_the_process_that_began_first_ends_wherever_it_is(migration: Migration, mode: str, at: int) -> None:

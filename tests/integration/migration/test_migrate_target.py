@@ -106,12 +106,6 @@ def test_what_the_target_has_already_is_asked_about(source: PlanSource) -> None:
     source.plan("--no-probe", "--accept", "not-empty")
 
 
-def test_other_partitions_cannot_be_accepted(source: PlanSource) -> None:
-    source.create(source.target, 4, **ROOM)
-    assert source.plan("--json", "--no-probe", code=1).error["error"]["problems"] == ["partitions"]
-    assert source.plan("--no-probe", "--accept", "partitions", code=2).err
-
-
 def test_what_the_broker_alters_by_a_setting_of_its_own_is_asked_about_before_the_target_exists(
     kafka: Kafka, stand_in: ConfluentStandIn
 ) -> None:

@@ -9,18 +9,15 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 from command import CommandLine
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
-from copied_topic import LIMIT, Migration
+from copied_topic import LIMIT, Migration, without_places
 from migrations import BEGIN, VERSIONS, Gauge, Sent, create, expected, messages, new_name, read, register, send
-from servers import ConfluentRegistry, Kafka, Pulsar
 
-from streamnative_serdes import header
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration import Report, State, TopicCopy, Wishes
 from streamnative_serdes.migration.copying.dead_letters import read_file
@@ -29,11 +26,6 @@ from streamnative_serdes.migration.copying.messages import PLACE
 KILLS = pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.long)])
 
 pytestmark = pytest.mark.usefixtures("nothing_is_known")
-
-
-@pytest.fixture
-def migration(kafka: Kafka, confluent_registry: ConfluentRegistry, pulsar: Pulsar, tmp_path: Path) -> Migration:
-    return Migration(kafka, confluent_registry, pulsar, tmp_path)
 
 
 def commit(bootstrap: str, group: str, topic: str, offsets: dict[int, int]) -> None:
@@ -124,8 +116,12 @@ def check_group(migration: Migration, group: str, half: dict[int, int]) -> None:
             consumer.close()
 
 
-def bare(headers: Any) -> Any:
-    return [pair for pair in headers if pair[0] != PLACE] or None
+def check_places(found: dict[int, list[Any]]) -> None:
+    """The headers with the place in the source go up, without repetition."""
+    for partition, copies in found.items():
+        places = [next(data for name, data in headers if name == PLACE) for _, _, headers, _ in copies]
+        offsets = [int(place.removeprefix(b"%d:" % partition)) for place in places]
+        assert offsets == sorted(set(offsets))
 
 
 @pytest.mark.promise("stopped-anytime")
@@ -143,15 +139,8 @@ def test_without_transactions_a_killed_copy_goes_on_behind_the_last_message_that
 
     assert (told["transactions"], told["ended"]) == (False, True)
     found = read(migration.kafka, migration.target)
-    for partition, copies in found.items():
-        places = [next(data for name, data in headers if name == PLACE) for _, _, headers, _ in copies]
-        offsets = [int(place.removeprefix(b"%d:" % partition)) for place in places]
-        assert offsets == sorted(set(offsets))
-    without = {
-        partition: [(key, value, bare(headers), when) for key, value, headers, when in copies]
-        for partition, copies in found.items()
-    }
-    assert without == expected(migration.sent)
+    check_places(found)
+    assert without_places(found) == expected(migration.sent)
     if letters == "topic":
         migration.check_letters(migration.dead_letters())
     else:
@@ -242,23 +231,6 @@ def test_a_signal_before_the_end_commits_and_says_that_it_can_go_on(migration: M
     migration.check_target()
 
 
-@pytest.mark.promise("one-process")
-def test_only_one_process_copies_to_a_topic(migration: Migration) -> None:
-    migration.send(messages(100, migration.ids))
-    first = migration.start("--follow")
-    try:
-        wait_for_copies(migration, first)
-        assert migration()["copied"] == 100
-        migration.send(messages(10, migration.ids, seed=3))
-        _, said = first.communicate(timeout=LIMIT)
-    finally:
-        first.kill()
-    assert first.returncode == 1, said.decode()
-    assert b"another process copies to topic" in said
-    assert migration()["copied"] == 110
-    migration.check_target()
-
-
 def test_a_copy_that_is_too_large_for_the_target_is_named(migration: Migration) -> None:
     small = new_name("small")
     create(migration.kafka, small, max_message_bytes="5000")
@@ -305,28 +277,6 @@ def test_a_schema_that_was_not_copied_stops_the_copy_behind_what_is_before_it(mi
     assert migration()["copied"] == 41
 
 
-def test_keys_are_stripped_of_their_framing_and_keep_their_partition(migration: Migration) -> None:
-    body = messages(1, migration.ids)[0].value
-    (number,) = register(migration.sides.confluent, f"{migration.source}-key", ["string"])
-    framed = header.pack_id(number) + b"\x06key"
-    sent = [
-        Sent(2, framed, body, None, BEGIN + 0),
-        Sent(1, None, body, None, BEGIN + 1),
-        Sent(1, b"bare", body, None, BEGIN + 2),
-        Sent(0, b"\x06key", body, [("__key_schema_id", header.pack_id(number)), ("a", b"1")], BEGIN + 3),
-        Sent(1, header.pack_id(2_000_000_000) + b"\x06key", body, None, BEGIN + 4),
-    ]
-    send(migration.kafka, migration.source, sent)
-    assert migration("--keys", "strip")["bad"] == 2
-    found = read(migration.kafka, migration.target)
-    assert {partition: [one[0] for one in copies] for partition, copies in found.items()} == {
-        0: [b"\x06key"],
-        1: [None],
-        2: [b"\x06key"],
-    }
-    assert found[0][0][2] == [("a", b"1")]
-
-
 def test_a_group_that_is_in_use_in_the_target_is_refused_by_name(migration: Migration) -> None:
     migration.send(messages(10, migration.ids))
     group = new_name("busy")
@@ -345,41 +295,6 @@ def test_a_group_that_is_in_use_in_the_target_is_refused_by_name(migration: Migr
     assert migration("--groups", group)["groups"] == [
         {"group": group, "partition": 0, "source": 1, "target": 1, "early": False}
     ]
-
-
-def test_a_group_without_offsets_is_refused(migration: Migration) -> None:
-    migration.send(messages(10, migration.ids))
-    assert "has no offsets in this topic" in migration("--groups", "nobody", code=1)["message"]
-
-
-def test_copying_with_transactions_cannot_go_on_without_them(migration: Migration) -> None:
-    migration.send(messages(10, migration.ids))
-    migration()
-    assert "was begun with transactions" in migration("--transactions", "off", code=2)["message"]
-
-
-def test_a_target_with_the_copies_of_another_topic_is_refused(migration: Migration) -> None:
-    migration.send(messages(10, migration.ids))
-    migration()
-    other = new_name("other")
-    create(migration.kafka, other)
-    state = migration.saved(other, migration.target)
-    run = CommandLine()
-    arguments = migration.sides("topic", other, migration.target, "--state", str(state.path), "--json")
-    assert "already has copies of" in run(*arguments, code=1).error["error"]["message"]
-
-
-@pytest.mark.promise("own-state")
-def test_a_state_file_of_another_migration_is_refused(migration: Migration) -> None:
-    other = new_name("other")
-    arguments = migration.sides("topic", other, migration.target, "--state", str(migration.state.path), "--json")
-    assert "is of another migration" in CommandLine()(*arguments, code=1).error["error"]["message"]
-
-
-def test_copying_needs_the_schemas_first(migration: Migration) -> None:
-    migration.state.mapping.clear()
-    migration.state.save()
-    assert "migrate schemas" in migration(code=1)["hint"]
 
 
 def test_a_full_disk_for_the_dead_letters_stops_the_copy_and_it_goes_on_later(migration: Migration) -> None:
@@ -469,14 +384,8 @@ def test_spark_copies_in_rounds_goes_on_where_it_was_stopped_and_verify_finds_wh
     report = spark_copy.SparkCopy(state, wishes, spark).run()
     assert (report.ended, report.copied, report.bad, report.lag) == (True, 1_980, 20, 0)
     found = read(migration.kafka, migration.target)
-    for partition, copies in found.items():
-        places = [next(data for name, data in headers if name == PLACE) for _, _, headers, _ in copies]
-        offsets = [int(place.removeprefix(b"%d:" % partition)) for place in places]
-        assert offsets == sorted(set(offsets))
-    assert {
-        partition: [(key, value, bare(headers), when) for key, value, headers, when in copies]
-        for partition, copies in found.items()
-    } == expected(migration.sent)
+    check_places(found)
+    assert without_places(found) == expected(migration.sent)
     migration.check_letters(migration.dead_letters())
     with_schemas = State.load(migration.copy_schemas(migration.target), state.route)
     letters = ("topic", f"{migration.target}.dead-letters")
@@ -497,11 +406,7 @@ def test_the_command_copies_with_spark_and_refuses_a_master_without_it(migration
     assert process.returncode == 0, said.decode(errors="replace")[-3000:]
     report = json.loads(out.decode().splitlines()[-1])
     assert (report["copied"], report["bad"]) == (297, 3)
-    found = read(migration.kafka, migration.target)
-    assert {
-        partition: [(key, value, bare(headers), when) for key, value, headers, when in copies]
-        for partition, copies in found.items()
-    } == expected(migration.sent)
+    assert without_places(read(migration.kafka, migration.target)) == expected(migration.sent)
 
 
 def test_spark_stops_before_a_schema_that_was_not_copied_and_refuses_what_it_cannot_do(

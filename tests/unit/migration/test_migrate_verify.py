@@ -260,6 +260,7 @@ def test_bad_messages_are_not_in_the_target_and_counted(migration: Migration) ->
     assert "dead letters were not checked" in migration().out
 
 
+@pytest.mark.promise("dead-letters")
 def test_the_dead_letters_in_a_topic_are_checked(migration: Migration) -> None:
     option = ("--dead-letters", f"topic:{migration.target}.dead-letters")
     found = letters(migration, bad_messages(migration))
@@ -338,6 +339,7 @@ def test_a_dead_letter_of_a_message_that_can_be_copied_is_a_difference(migration
     assert migration.places(*option) == [("dead letter", 0, 4, None)]
 
 
+@pytest.mark.promise("dead-letters")
 def test_the_dead_letters_in_a_file_are_checked(migration: Migration) -> None:
     found = letters(migration, bad_messages(migration))
     path = migration.folder / "letters"

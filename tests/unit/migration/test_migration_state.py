@@ -52,6 +52,7 @@ def test_the_names_of_schemas_whose_root_is_bytes_are_noted(tmp_path: Path) -> N
         assert each.rewriter().rewrite(b"\0\0\0\0\7hi", None)[0] == b"\3\4" + bytes(8) + b"\4hi"
 
 
+@pytest.mark.promise("own-state")
 @pytest.mark.parametrize("other", [route("back"), route(source="x"), route(target="x")])
 def test_the_file_of_another_migration_is_refused(tmp_path: Path, other: Route) -> None:
     State(tmp_path / "state", other).save()
@@ -62,6 +63,7 @@ def test_the_file_of_another_migration_is_refused(tmp_path: Path, other: Route) 
     assert hint.endswith("for this one, name another file with --state")
 
 
+@pytest.mark.promise("own-state")
 @pytest.mark.parametrize("change", [("7", "8"), ("mapping", "mopping"), ("{", "")])
 def test_a_damaged_file_is_refused_and_stays(tmp_path: Path, change: tuple[str, str]) -> None:
     path = tmp_path / "state"
