@@ -45,13 +45,6 @@ class Credentials:
         """Close connections, if there are any."""
 
 
-class NoCredentials(Credentials):
-    """No header; ``option`` is the one to set if the registry requires one."""
-
-    def __init__(self, option: str) -> None:
-        self.hint = f"set {option}, or see docs/auth.md for other ways to sign in"
-
-
 class Basic(Credentials):
     """User and password."""
 
@@ -133,7 +126,9 @@ def credentials(
         if not conf["sasl.password"].startswith(PREFIX):
             raise ConfigError("sasl.password is not a token: expected it to begin with token:")
         return _static(literal(conf["sasl.password"], "sasl.password"))
-    return NoCredentials(named(conf, _TOKEN_OPTION))
+    none = Credentials()
+    none.hint = f"set {named(conf, _TOKEN_OPTION)}, or see docs/auth.md for other ways to sign in"
+    return none
 
 
 def from_token(value: str | Callable[[], str], option: str = _TOKEN_OPTION) -> Bearer:

@@ -125,18 +125,9 @@ TLS_OPTIONS = (
     Option(f"{_TLS}.key.password", None, checks.text, "Password of the private key, if it is encrypted.", secret=True),
 )
 
+_NO_OAUTH: Final = (f"{_BEARER}.credentials.source", f"{_BEARER}.token")
 OAUTH_KEYS: Final = tuple(
-    f"{_BEARER}.{name}"
-    for name in (
-        "issuer.url",
-        "issuer.endpoint.url",
-        "client.id",
-        "client.secret",
-        "private.key",
-        "audience",
-        "scope",
-        "ssl.ca.location",
-    )
+    option.key for option in CREDENTIAL_OPTIONS if option.key.startswith(_BEARER) and option.key not in _NO_OAUTH
 )
 
 

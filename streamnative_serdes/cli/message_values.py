@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 from uuid import UUID
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, header
@@ -237,7 +238,7 @@ class MessageDecoder:
         return self._writers[schema.text]
 
 
-def framer_of(connection: Connection, topic: str, text: str | None, version: int | None, *, dry_run: bool) -> AnyFramer:
+def framer_of(connection: Connection, topic: str, text: str | None, version: int | None, *, dry_run: bool) -> Framer:
     """The framer that turns lines into messages of a topic. Raises SchemaError.
 
     The Avro schema ``text`` is registered unless ``dry_run``; without it, the topic's schema of this version is used,
@@ -249,10 +250,10 @@ def framer_of(connection: Connection, topic: str, text: str | None, version: int
             with connection.client() as client_:
                 if not any(holds(info, schema, Limits()) for info in client_.all_versions(topic)):
                     raise schema.fault
-        return Framer(connection, topic, schema, None, text, dry_run=dry_run)
+        return AvroFramer(connection, topic, schema, None, text, dry_run=dry_run)
     known, limits = _of_topic(connection, topic, version)
     if known.avro is not None:
-        return Framer(connection, topic, known.schema, known.version, None, dry_run=dry_run)
+        return AvroFramer(connection, topic, known.schema, known.version, None, dry_run=dry_run)
     if known.halves is None:
         return TypedFramer(known, limits)
     conf = parse(SERIALIZER_OPTIONS, connection.options_of(SERIALIZER_OPTIONS), strict=True)
@@ -266,13 +267,25 @@ def _of_topic(connection: Connection, topic: str, version: int | None) -> tuple[
     return known_from(connection.full_name(topic), info, limits), limits
 
 
-class Framer:
-    """Turns JSON values into messages of a topic of type AVRO. Raises SchemaError if the schema cannot be compiled.
+class Framer(ABC):
+    """Turns lines into messages of a topic. Raises SchemaError if the schema cannot be used."""
+
+    version: int | None  # of the schema, if it is known
+    halves: str | None = None  # of KEY_VALUE topics: how they are stored
+
+    @abstractmethod
+    def frame(self, line: Line) -> tuple[bytes | None, bytes | None]:
+        """The key and value of a line's message; None for null, a tombstone. In a dry run the value has no header."""
+
+    def close(self) -> None:  # noqa: B027 - most framers have nothing to close
+        """Close connections to the registry."""
+
+
+class AvroFramer(Framer):
+    """For topics of type AVRO.
 
     The schema's ``text`` is given to register the schema; ``version`` is that of a schema of the topic.
     """
-
-    halves: Final = None
 
     def __init__(
         self,
@@ -301,7 +314,6 @@ class Framer:
             self._serializer.close()
 
     def frame(self, line: Line) -> tuple[bytes | None, bytes | None]:
-        """The key and value of a line's message; None for null, a tombstone. In a dry run the value has no header."""
         return line.key, None if line.value is None else self._message(line.value)
 
     def _message(self, value: Any) -> bytes:
@@ -314,17 +326,12 @@ class Framer:
         return message
 
 
-class TypedFramer:
-    """Turns JSON values into messages of a topic that is not of type AVRO or KEY_VALUE. Raises SchemaError."""
-
-    halves: Final = None
+class TypedFramer(Framer):
+    """For topics of other types."""
 
     def __init__(self, known: SchemaVersion, limits: Limits) -> None:
-        self.version: int | None = known.version
+        self.version = known.version
         self._known, self._json = known, json_of(known, RAW, limits)
-
-    def close(self) -> None:
-        """There is nothing to close."""
 
     def frame(self, line: Line) -> tuple[bytes | None, bytes | None]:
         try:
@@ -333,8 +340,8 @@ class TypedFramer:
             raise error.at(topic=self._known.topic, version=self.version) from None
 
 
-class PairFramer:
-    """Turns lines with a key and a value into messages of a topic of type KEY_VALUE. Raises SchemaError."""
+class PairFramer(Framer):
+    """For topics of type KEY_VALUE, whose lines have a key and a value."""
 
     def __init__(self, known: SchemaVersion, limits: Limits, *, framed: bool) -> None:
         halves = known.halves
@@ -343,11 +350,8 @@ class PairFramer:
         self._header = header.pack(known.version) if framed else b""
         self._key, self._value = (json_of(half, RAW, limits) for half in (halves.key, halves.value))
 
-    def close(self) -> None:
-        """There is nothing to close."""
-
     def frame(self, line: Line) -> tuple[bytes | None, bytes | None]:
-        """As :meth:`Framer.frame`; a line of encoding INLINE without a key is a tombstone if its value is null."""
+        """As :meth:`Framer.frame`: a line of encoding INLINE without a key is a tombstone if its value is null."""
         if self.halves == INLINE and line.half is ABSENT and line.value is None:
             return line.key, None
         try:
@@ -358,6 +362,3 @@ class PairFramer:
         if self.halves == INLINE:
             return line.key, self._header + join(key, value)
         return key, None if value is None else self._header + value
-
-
-AnyFramer: TypeAlias = Framer | TypedFramer | PairFramer

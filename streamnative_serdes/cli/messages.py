@@ -20,7 +20,7 @@ from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError, Sc
 
 from .kafka_clients import Outbox, Start, consumed
 from .message_json import Line, parse_line, place_of
-from .message_values import NO_KEY, AnyFramer, Decoded, MessageDecoder, apparent, framer_of
+from .message_values import NO_KEY, Decoded, Framer, MessageDecoder, apparent, framer_of
 from .options import GIVEN_FILE, PARTITIONS, Connection, choice_option, connected, topic_name
 from .output import Command, FailureError, as_json, counted, failure_of, json_text, say, show, show_json
 
@@ -272,7 +272,7 @@ def produce(
     show(tree, f"{topic}: {done}")
 
 
-def _send_all(file: IO[bytes], framer: AnyFramer, outbox: Outbox | None, *, values: bool, any_partition: bool) -> int:
+def _send_all(file: IO[bytes], framer: Framer, outbox: Outbox | None, *, values: bool, any_partition: bool) -> int:
     """Send all lines, and return their number. Without an outbox, lines are only checked. Raises FailureError."""
     count = 0
     try:
@@ -290,7 +290,7 @@ def _send_all(file: IO[bytes], framer: AnyFramer, outbox: Outbox | None, *, valu
     return count
 
 
-def _framed(number: int, text: bytes, framer: AnyFramer, values: bool) -> tuple[Line, bytes | None]:
+def _framed(number: int, text: bytes, framer: Framer, values: bool) -> tuple[Line, bytes | None]:
     try:
         line = parse_line(text, values=values, halves=framer.halves)
         key, message = framer.frame(line)

@@ -14,7 +14,7 @@ from streamnative_serdes.cli.output import Command, FailureError, as_json, marke
 from streamnative_serdes.migration import Findings, PlanOptions, State
 from streamnative_serdes.migration import plan as make_plan
 from streamnative_serdes.migration.planning.plan import SAMPLE
-from streamnative_serdes.migration.planning.problems import NAMES
+from streamnative_serdes.migration.planning.problems import NAMES, listed
 from streamnative_serdes.migration.schemas.strategy import on_end
 
 from .steps import progress_bar, routed
@@ -127,10 +127,8 @@ def _times(tree: dict[str, Any]) -> str:
 
 
 def _schema(entry: dict[str, Any]) -> tuple[str, ...]:
-    versions = ", ".join(f"{subject} {number}" for subject, number in entry["versions"][:5])
-    more = f" and {len(entry['versions']) - 5} more" if len(entry["versions"]) > 5 else ""
-    cells = (str(entry["id"]), str(entry["count"]), entry["type"], entry["name"] or "")
-    return (*cells, versions + more, _first(entry))
+    versions = listed([f"{subject} {number}" for subject, number in entry["versions"]])
+    return str(entry["id"]), str(entry["count"]), entry["type"], entry["name"] or "", versions, _first(entry)
 
 
 def _show_target(tree: dict[str, Any]) -> None:

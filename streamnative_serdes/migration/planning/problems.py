@@ -171,7 +171,7 @@ def _names(schemas: Sequence[Tree]) -> Iterator[Problem]:
         names = sorted({entry["name"] for entry in schemas if entry["name"] is not None})
         yield Problem(
             "record-types",
-            f"the topic has several types, {_listed(names)}, and a topic of Pulsar's has the versions of one",
+            f"the topic has several types, {listed(names)}, and a topic of Pulsar's has the versions of one",
             "copy them to topics of their own",
         )
 
@@ -223,7 +223,7 @@ def _subjects(tree: Tree, subject: str | None) -> Iterator[Problem]:
     if subject is not None and others:
         names = sorted({name for entry in others for name in entry["subjects"]})
         yield Problem(
-            "other-subjects", f"{_shown(others)} of subject {_listed(names)}, not of {subject}; they are copied too"
+            "other-subjects", f"{_shown(others)} of subject {listed(names)}, not of {subject}; they are copied too"
         )
 
 
@@ -324,9 +324,10 @@ def _sum(entries: Sequence[Tree]) -> int:
 
 def _shown(entries: Sequence[Tree]) -> str:
     names: list[Any] = [entry["id"] for entry in entries]
-    return f"schema{'s' if len(names) > 1 else ''} {_listed([str(name) for name in names])}"
+    return f"schema{'s' if len(names) > 1 else ''} {listed([str(name) for name in names])}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
     more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
     return ", ".join(names[:_MOST_SHOWN]) + more

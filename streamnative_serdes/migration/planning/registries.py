@@ -24,7 +24,7 @@ from streamnative_serdes.migration.schemas.strategy import strategy_in_force
 from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient, TopicName
 from streamnative_serdes.schema_registry.confluent_info import ConfluentSchema
 
-from .problems import Problem, Tree
+from .problems import Problem, Tree, listed
 
 DEFAULT: Final = "FULL"  # Pulsar's strategy where nobody has set one
 # What is refused by a strategy or level, by its first word: a new version that removes, or adds, a field without a
@@ -243,7 +243,7 @@ def _others(route: Route, originals: Sequence[Original], there: There) -> Iterat
         yield Problem(
             "target-schemas",
             f"topic {route.topic.given} has schemas in Pulsar's registry that the source does not have: versions "
-            f"{', '.join(others[:5])}{f' and {len(others) - 5} more' if len(others) > 5 else ''}",
+            f"{listed(others)}",
             "choose another target, or add the source's schemas after them with `migrate schemas --add`",
         )
 
