@@ -68,7 +68,7 @@ def plan(
     mended or accepted first.
     """
     options = PlanOptions(None if whole else sample, not no_probe, create, dict(settings), accept, dry_run)
-    # What ends a process ends the command as Ctrl-C does: the scratch topic is deleted first.
+    # A signal that ends processes ends the command as Ctrl-C does: the scratch topic is deleted first.
     with on_end(signal.default_int_handler), progress_bar("reading") as bar:
         found = make_plan(state, options, bar.show)
     if as_json():

@@ -128,7 +128,7 @@ def unknown(*ids: Any, count: int = 1) -> list[Any]:
 
 RENAMED = other(id=2, name="shop.Sale", aliases=["shop.Order"])
 AGAIN = other(id=3, name="shop.Deal", aliases=["shop.Sale"])
-# What is found in the source, and the problems that it becomes, with what their texts have to say.
+# Findings in the source, the problems that they become, and words in the texts of these.
 SOURCE: dict[str, tuple[dict[str, Any], dict[str, tuple[str, ...]]]] = {
     "a clean source": ({}, {}),
     **{
