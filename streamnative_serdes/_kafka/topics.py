@@ -138,25 +138,17 @@ def bounds_of(consumer: Consumer, errors: ClientErrors, topic: str, partition: i
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic as its cluster describes it.
+    """A topic as its cluster describes it."""
 
-    Args:
-        name: the name that Kafka clients use.
-        partitions: the number of partitions.
-        replicas: the number of replicas of each message.
-        settings: all settings that the broker tells, such as ``retention.ms``, inherited settings included.
-        own: the part of ``settings`` that was set for this topic.
-        id: differs from the ids of former and later topics of this name; None if the broker does not have ids.
-        cluster: the id of the topic's cluster.
-    """
-
-    name: str
+    name: str  # the name that Kafka clients use
     partitions: int
-    replicas: int
+    replicas: int  # the number of replicas of each message
+    # all settings that the broker tells, such as ``retention.ms``, inherited settings included
     settings: Mapping[str, str] = field(default_factory=dict)
-    own: Mapping[str, str] = field(default_factory=dict)
+    own: Mapping[str, str] = field(default_factory=dict)  # the part of ``settings`` that was set for this topic
+    # differs from the ids of former and later topics of this name; None if the broker does not have ids
     id: str | None = None
-    cluster: str = ""
+    cluster: str = ""  # the id of the topic's cluster
 
 
 class Cluster:

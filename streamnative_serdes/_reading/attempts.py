@@ -37,17 +37,13 @@ UNREADABLE: Final = "with which it cannot be read"
 
 
 class Attempt(NamedTuple):
-    """One way to read a message.
+    """One way to read a message."""
 
-    Args:
-        key: of the schema: a version from a header, LATEST, ``without_header(version)``, or a sign of another registry.
-        offset: in bytes, where the datum begins.
-        fresh: whether a failure means that the topic may have another schema by now, so the registry is asked again.
-            All other failures are reasons in the error of the message.
-    """
-
+    # of the schema: a version from a header, LATEST, ``without_header(version)``, or a sign of another registry
     key: int
-    offset: int
+    offset: int  # in bytes, where the datum begins
+    # whether a failure means that the topic may have another schema by now, so the registry is asked again. All other
+    # failures are reasons in the error of the message.
     fresh: bool = False
 
     @property

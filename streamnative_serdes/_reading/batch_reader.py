@@ -42,23 +42,14 @@ class Wanted(NamedTuple):
 
 
 class BatchMessages(NamedTuple):
-    """The messages of a batch.
+    """The messages of a batch."""
 
-    Args:
-        wanted: the request that they are read for.
-        data: the messages' values.
-        keys: the keys of the schemas that headers name.
-        error_column: the name of the error column.
-        message_keys: the messages' own keys, for KEY_VALUE topics.
-        client_keys: a client's messages, whose keys are taken if ``message_keys`` is None.
-    """
-
-    wanted: Wanted
-    data: Any
-    keys: Any
+    wanted: Wanted  # the request that they are read for
+    data: Any  # the messages' values
+    keys: Any  # the keys of the schemas that headers name
     error_column: str | None
-    message_keys: Any = None
-    client_keys: Any = None
+    message_keys: Any = None  # the messages' own keys, for KEY_VALUE topics
+    client_keys: Any = None  # a client's messages, whose keys are taken if ``message_keys`` is None
 
 
 class _Way(NamedTuple):

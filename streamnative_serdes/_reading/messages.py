@@ -24,19 +24,13 @@ _PARTS: Final = ("value", "topic", "partition", "offset", "key", "headers")
 
 
 class Received(NamedTuple):
-    """A message.
+    """A message."""
 
-    Args:
-        raw: the message as it was received.
-        key: the key as bytes, if the topic's keys have a schema; None without a key, or if only the value was given.
-        version: the schema version in Pulsar's metadata, or None.
-        bare: whether only the value was given, as bytes.
-    """
-
-    raw: RawMessage
+    raw: RawMessage  # the message as it was received
+    # the key as bytes, if the topic's keys have a schema; None without a key, or if only the value was given
     key: Any = None
-    version: int | None = None
-    bare: bool = False
+    version: int | None = None  # the schema version in Pulsar's metadata, or None
+    bare: bool = False  # whether only the value was given, as bytes
 
     @property
     def topic(self) -> Any:

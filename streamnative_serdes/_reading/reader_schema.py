@@ -47,17 +47,11 @@ _KEYS: Final = " keys"  # no path has a space
 
 
 class Mark(NamedTuple):
-    """How far a topic has been read.
+    """How far a topic has been read."""
 
-    Args:
-        path: the topic's full name.
-        info: the highest version of which a message was read; None if the topic was recreated since.
-        settled: whether no reader that was bound before is in use any more.
-    """
-
-    path: str
-    info: SchemaInfo | None
-    settled: bool
+    path: str  # the topic's full name
+    info: SchemaInfo | None  # the highest version of which a message was read; None if the topic was recreated since
+    settled: bool  # whether no reader that was bound before is in use any more
 
     @property
     def version(self) -> int:

@@ -41,17 +41,11 @@ UNREAD_KEY: Final = _UnreadKey()
 
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """Makes readers of messages, by the options of one deserializer.
+    """Makes readers of messages, by the options of one deserializer."""
 
-    Args:
-        framed: options of codecs for messages with a header.
-        whole: the same for other messages, of which every byte has to be used.
-        limits: how large a schema may be.
-    """
-
-    framed: config.CodecArguments
-    whole: config.CodecArguments
-    limits: Limits
+    framed: config.CodecArguments  # options of codecs for messages with a header
+    whole: config.CodecArguments  # the same for other messages, of which every byte has to be used
+    limits: Limits  # how large a schema may be
 
     @classmethod
     def by(cls, conf: Mapping[str, Any]) -> Self:

@@ -101,21 +101,13 @@ class Posted(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SchemaVersion:
-    """A schema version of a topic, of any type.
+    """A schema version of a topic, of any type."""
 
-    Args:
-        info: the registry's entry. Its timestamp is 0 if the time of registration is unknown.
-        topic: the topic as its user named it, for errors.
-        avro: the parsed schema with its codecs, for type AVRO only.
-        halves: both halves, for type KEY_VALUE only.
-        fault: why a user's schema is refused unless the registry holds it; or None.
-    """
-
-    info: SchemaInfo
-    topic: str = ""
-    avro: Compiled | None = None
-    halves: Halves | None = None
-    fault: SchemaError | None = None
+    info: SchemaInfo  # the registry's entry. Its timestamp is 0 if the time of registration is unknown.
+    topic: str = ""  # the topic as its user named it, for errors
+    avro: Compiled | None = None  # the parsed schema with its codecs, for type AVRO only
+    halves: Halves | None = None  # both halves, for type KEY_VALUE only
+    fault: SchemaError | None = None  # why a user's schema is refused unless the registry holds it; or None
     _formats: dict[Hashable, Format] = field(default_factory=dict)
 
     @classmethod

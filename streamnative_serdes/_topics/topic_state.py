@@ -70,27 +70,17 @@ class PickledSchema(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopicState:
-    """The schemas of one topic that this process knows, and their use.
+    """The schemas of one topic that this process knows, and their use."""
 
-    Args:
-        topic: as the user who asked last named it.
-        schemas: known versions, for reading.
-        versions: by registered schema, for writing. Reading does not use it: the registry's text may differ in docs.
-        latest: the latest schema as last reported, which may have expired.
-        newest: the highest version met, by which a recreated topic is noticed.
-        refusals: by question; some may have expired.
-        asked: when the registry last answered for this topic, on the monotonic clock.
-        in_use: whether the topic was used since it was last checked.
-    """
-
-    topic: TopicName
-    schemas: Mapping[int, SchemaVersion] = field(default_factory=dict)
+    topic: TopicName  # as the user who asked last named it
+    schemas: Mapping[int, SchemaVersion] = field(default_factory=dict)  # known versions, for reading
+    # by registered schema, for writing. Reading does not use it: the registry's text may differ in docs.
     versions: Mapping[Posted, int] = field(default_factory=dict)
-    latest: Latest | None = None
-    newest: SchemaVersion | None = None
-    refusals: Mapping[Question, Refusal] = field(default_factory=dict)
-    asked: float = -math.inf
-    in_use: bool = False
+    latest: Latest | None = None  # the latest schema as last reported, which may have expired
+    newest: SchemaVersion | None = None  # the highest version met, by which a recreated topic is noticed
+    refusals: Mapping[Question, Refusal] = field(default_factory=dict)  # by question; some may have expired
+    asked: float = -math.inf  # when the registry last answered for this topic, on the monotonic clock
+    in_use: bool = False  # whether the topic was used since it was last checked
 
     def __str__(self) -> str:
         return self.topic.given

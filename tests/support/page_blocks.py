@@ -21,15 +21,10 @@ _BLOCK: Final = re.compile(r"(?ms)^ *```(\w+)\n(.*?)^ *```$")
 
 @dataclass(frozen=True)
 class Block:
-    """A block of code.
+    """A block of code."""
 
-    Args:
-        language: the word behind the fence, such as ``python``.
-        text: the code.
-    """
-
-    language: str
-    text: str
+    language: str  # the word behind the fence, such as ``python``
+    text: str  # the code
 
 
 def blocks_of(page: Path) -> list[Block]:

@@ -21,18 +21,13 @@ def at(partition: int, offset: int, error: KafkaError | None = None) -> Message:
 
 @dataclass
 class ScriptedConsumer:
-    """Serves messages as librdkafka does.
+    """Serves messages as librdkafka does."""
 
-    Args:
-        logs: by partition, its first offset, its next one, and the offsets in between that are messages; the others
-            are markers or messages of aborted transactions.
-        ends: whether it reports the ends of partitions, as with Kafka and not with KoP.
-        coming: reports that come before anything else.
-    """
-
+    # by partition, its first offset, its next one, and the offsets in between that are messages; the others are markers
+    # or messages of aborted transactions
     logs: Mapping[int, tuple[int, int, Iterable[int]]]
-    ends: bool = False
-    coming: deque[Message] = field(default_factory=deque)
+    ends: bool = False  # whether it reports the ends of partitions, as with Kafka and not with KoP
+    coming: deque[Message] = field(default_factory=deque)  # reports that come before anything else
     seeks: list[tuple[int, int]] = field(default_factory=list)
     paused: set[int] = field(default_factory=set)
     _next: dict[int, int] = field(default_factory=dict)

@@ -49,17 +49,13 @@ _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """Validated options.
+    """Validated options."""
 
-    Args:
-        mode: a message that cannot be decoded fails the job (``FAILFAST``), becomes nulls (``PERMISSIVE``), or is
-            dropped (``DROPMALFORMED``).
-        error_column: the column for errors; only with ``PERMISSIVE``.
-        restart: a schema version newer than the plan fails the job, so that it can restart with the new schema.
-    """
-
+    # a message that cannot be decoded fails the job (``FAILFAST``), becomes nulls (``PERMISSIVE``), or is dropped
+    # (``DROPMALFORMED``)
     mode: str = FAILFAST
-    error_column: str | None = None
+    error_column: str | None = None  # the column for errors; only with ``PERMISSIVE``
+    # a schema version newer than the plan fails the job, so that it can restart with the new schema
     restart: bool = False
 
     @classmethod
@@ -130,29 +126,18 @@ class Decoding:
     """Decodes the messages of a topic to columns, for :func:`decode_df`, :func:`from_avro` and the data source.
 
     The object goes to the workers. Columns are addressed by index.
-
-    Args:
-        topic: the Kafka topic.
-        reader: the topic's reader.
-        mode: of ReadOptions.
-        value: the column of messages.
-        headers: the column of the messages' headers, if the reader needs headers.
-        keys: the column of the messages' keys, if the reader needs keys.
-        around: field of a dead letter -> column of the field.
-        keep: columns to keep, in front of the new columns.
-        with_errors: whether a column of errors follows the new columns.
-        names: the names of the columns; if messages come from a client, those of Spark's Kafka source.
     """
 
-    topic: str
-    reader: Carried[Any]  # a Reader
-    mode: str
-    value: int = 0
-    headers: int | None = None
-    keys: int | None = None
-    around: Mapping[str, int] = field(default_factory=dict)
-    keep: tuple[int, ...] = ()
-    with_errors: bool = False
+    topic: str  # the Kafka topic
+    reader: Carried[Any]  # the topic's Reader
+    mode: str  # of ReadOptions
+    value: int = 0  # the column of messages
+    headers: int | None = None  # the column of the messages' headers, if the reader needs headers
+    keys: int | None = None  # the column of the messages' keys, if the reader needs keys
+    around: Mapping[str, int] = field(default_factory=dict)  # field of a dead letter -> column of the field
+    keep: tuple[int, ...] = ()  # columns to keep, in front of the new columns
+    with_errors: bool = False  # whether a column of errors follows the new columns
+    # the names of the columns; if messages come from a client, those of Spark's Kafka source
     names: tuple[str, ...] = ()
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

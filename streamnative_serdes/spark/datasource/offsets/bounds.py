@@ -82,22 +82,14 @@ def _assigned(value: str) -> frozenset[Place]:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The start or the end of reading; exactly one of ``everywhere``, ``offsets``, ``time`` and ``times`` is set.
+    """The start or the end of reading; exactly one of ``everywhere``, ``offsets``, ``time`` and ``times`` is set."""
 
-    Args:
-        option: the name of the option, for errors.
-        everywhere: EARLIEST or LATEST, of all partitions.
-        offsets: of each partition; EARLIEST and LATEST are possible too.
-        time: in milliseconds since 1970, of all partitions.
-        times: of each partition.
-        no_match: if no message is as new as the time: ``error``, or start at the ``latest`` offset.
-    """
-
-    option: str
-    everywhere: int | None = None
-    offsets: Mapping[Place, int] | None = None
-    time: int | None = None
-    times: Mapping[Place, int] | None = None
+    option: str  # the name of the option, for errors
+    everywhere: int | None = None  # EARLIEST or LATEST, of all partitions
+    offsets: Mapping[Place, int] | None = None  # of each partition; EARLIEST and LATEST are possible too
+    time: int | None = None  # in milliseconds since 1970, of all partitions
+    times: Mapping[Place, int] | None = None  # of each partition
+    # if no message is as new as the time: ``error``, or start at the ``latest`` offset
     no_match: Literal["error", "latest"] = "error"
 
     @property

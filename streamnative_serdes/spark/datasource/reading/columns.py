@@ -38,20 +38,13 @@ _GROUP: Final = "spark-kafka-source"  # as Spark's own source calls its groups
 
 @dataclass(frozen=True)
 class Plan:
-    """A read, planned on the driver; it goes to the tasks.
+    """A read, planned on the driver; it goes to the tasks."""
 
-    Args:
-        options: with the user's references in place of secrets.
-        topics: the topics to read.
-        schema: the columns.
-        decoding: how values become columns, by topic; None for the columns of Kafka.
-        client: the Kafka client's configuration, if it is the same in all processes.
-    """
-
-    options: Options
+    options: Options  # with the user's references in place of secrets
     topics: Topics
     schema: T.StructType
-    decoding: Mapping[str, Decoding] | None = None
+    decoding: Mapping[str, Decoding] | None = None  # how values become columns, by topic; None for the columns of Kafka
+    # the Kafka client's configuration, if it is the same in all processes
     client: Mapping[str, Any] | None = field(default=None, repr=False)
 
     @classmethod

@@ -50,18 +50,11 @@ _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options of one read or write, unresolved: secrets are still references, unless the user gave literal secrets.
-
-    Args:
-        use: whether the options are for reading or writing.
-        own: options of :mod:`.names`, by lower-case name.
-        kafka: options of the Kafka client, without ``kafka.``.
-        serdes: options of the SerDes.
-    """
+    """Options of one read or write, unresolved: secrets are still references, unless the user gave literal secrets."""
 
     use: Use
-    own: Mapping[str, str]
-    kafka: Mapping[str, str] = field(repr=False)
+    own: Mapping[str, str]  # options of :mod:`.names`, by lower-case name
+    kafka: Mapping[str, str] = field(repr=False)  # options of the Kafka client, without ``kafka.``
     serdes: Mapping[str, str] = field(repr=False)
 
     @classmethod

@@ -42,18 +42,12 @@ _ALIKE: Final = 0.75  # a column with a name that is as much like a part's was p
 
 @dataclass(frozen=True, slots=True)
 class SinkColumns:
-    """The columns of a message's parts, by index.
+    """The columns of a message's parts, by index."""
 
-    Args:
-        parts: index by name of the part; parts without a column are missing.
-        fields: names of the columns that are encoded together.
-        indexes: the indexes of these columns.
-        encoder: encodes these columns to the value; for topics of type KEY_VALUE, to the key, too.
-    """
-
-    parts: Mapping[str, int]
-    fields: tuple[str, ...] = ()
-    indexes: tuple[int, ...] = ()
+    parts: Mapping[str, int]  # index by name of the part; parts without a column are missing
+    fields: tuple[str, ...] = ()  # names of the columns that are encoded together
+    indexes: tuple[int, ...] = ()  # the indexes of these columns
+    # encodes these columns to the value; for topics of type KEY_VALUE, to the key, too
     encoder: Encoder | None = field(default=None, repr=False)
 
     @property

@@ -201,25 +201,15 @@ def _refuse_idle(options: Options) -> None:
 
 @dataclass(frozen=True)
 class Task:
-    """The work of each task, which is pickled for the workers.
+    """The work of each task, which is pickled for the workers."""
 
-    Args:
-        options: the client's; references are resolved in the task.
-        columns: the columns of the messages' parts.
-        topic: the topic of all messages; None if the column ``topic`` names the topic.
-        write: the id of a batch write; None for streams, whose tasks know the query and the batch.
-        dedup: add headers that tell copies of a message.
-        transactional: send in a transaction.
-        more: configuration of the client that the driver has added.
-    """
-
-    options: Options
-    columns: SinkColumns
-    topic: str | None
-    write: str | None
-    dedup: bool
-    transactional: bool
-    more: Mapping[str, Any]
+    options: Options  # the client's; references are resolved in the task
+    columns: SinkColumns  # the columns of the messages' parts
+    topic: str | None  # the topic of all messages; None if the column ``topic`` names the topic
+    write: str | None  # the id of a batch write; None for streams, whose tasks know the query and the batch
+    dedup: bool  # add headers that tell copies of a message
+    transactional: bool  # send in a transaction
+    more: Mapping[str, Any]  # configuration of the client that the driver has added
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Sent:
         """Send the rows of one partition."""

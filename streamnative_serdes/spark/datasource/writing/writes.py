@@ -37,16 +37,11 @@ _CONNECT: Final = "pyspark.sql.connect.streaming.worker.foreach_batch_worker"
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Identifies one write of a sink.
+    """Identifies one write of a sink."""
 
-    Args:
-        query: the stream's query id, or a unique id for a batch write.
-        batch: the stream's batch id, or None.
-        number: number of this write among those of the same batch to the same topic, from 0; None without a stream.
-    """
-
-    query: str
-    batch: int | None = None
+    query: str  # the stream's query id, or a unique id for a batch write
+    batch: int | None = None  # the stream's batch id, or None
+    # number of this write among those of the same batch to the same topic, from 0; None without a stream
     number: int | None = None
 
     @classmethod
