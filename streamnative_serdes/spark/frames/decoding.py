@@ -60,11 +60,7 @@ class ReadOptions:
 
     @classmethod
     def parse(cls, options: Mapping[str, Any] | None) -> ReadOptions:
-        """Parse ``mode``, ``errorColumn`` and ``schemaEvolution``; values ignore case.
-
-        Raises:
-            ConfigError: an unknown option, or an invalid value.
-        """
+        """Parse ``mode``, ``errorColumn`` and ``schemaEvolution``; values ignore case."""
         if options is not None and not isinstance(options, Mapping):
             raise ConfigError(f"expected the options as a dict, got {type(options).__name__}")
         given: dict[str, Any] = dict(options or {})
@@ -222,11 +218,7 @@ def decoding_of(
 
 
 def result_columns(kept: Iterable[T.StructField], reader: Reader, options: ReadOptions, topic: str) -> T.StructType:
-    """The columns of the result: ``kept``, those of the decoded fields, and that of errors.
-
-    Raises:
-        ConfigError: the result would have no column.
-    """
+    """The columns of a result: ``kept``, those of fields, and that of errors. Raises ConfigError if there is none."""
     columns = [*kept, *new_columns(reader)]
     if options.error_column:
         columns.append(T.StructField(options.error_column, DEAD_LETTER))

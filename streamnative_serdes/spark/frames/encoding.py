@@ -96,11 +96,7 @@ class TopicWriter:
         return schema.root
 
     def write(self, rows: Any) -> pa.Array | pa.RecordBatch:
-        """A message for each row of columns; null for null. For KEY_VALUE topics the columns key and value.
-
-        Raises:
-            EncodeError: a row does not fit the schema.
-        """
+        """A message for each row of columns; null for null. For KEY_VALUE topics the columns key and value."""
         return self._serializer.serialize_batch(self._topic, rows)
 
     def write_one(self, row: Any) -> bytes | None:
@@ -207,11 +203,7 @@ class TopicWriter:
         raise error(text, hint=hint, topic=self._topic, path=path)
 
     def try_columns(self, columns: Iterable[tuple[str, T.DataType]]) -> None:
-        """Write zero rows of such columns, so that a mismatch is an error on the driver, not in a task.
-
-        Raises:
-            EncodeError: the type of a column does not match its field.
-        """
+        """Write zero rows of such columns, so that a mismatch is an error on the driver, not in a task."""
         try:
             fields = [pa.field(name, arrow_type(kind)) for name, kind in columns]
         except LookupError:
@@ -265,11 +257,7 @@ class Encoder:
         return cls(topic, Carried(writer), isinstance(writer.root, Record)), writer
 
     def encode(self, rows: pa.RecordBatch | pa.StructArray) -> pa.Array | pa.RecordBatch:
-        """A message for each row of columns, or for each struct; null for null. For KEY_VALUE topics a key, too.
-
-        Raises:
-            EncodeError: a row does not fit the schema.
-        """
+        """A message for each row of columns, or for each struct; null for null. For KEY_VALUE topics a key, too."""
         return self.writer.get().write(rows)
 
     def encode_column(self, values: pa.Array) -> pa.Array:

@@ -245,12 +245,7 @@ class RowTask:
     value: str | Getter | None
 
     def __call__(self, rows: Iterable[Any]) -> None:
-        """Send the rows of one partition.
-
-        Raises:
-            EncodeError: a row does not fit the schema.
-            DeliveryError: a message could not be delivered.
-        """
+        """Send the rows of one partition."""
         remaining = iter(rows)
         for first in remaining:
             with self.to.outbox() as out:

@@ -338,11 +338,7 @@ _PRIMITIVES: Final[Mapping[str, T.DataType]] = {
 
 
 def type_of_parts(parts: Parts, *, logical_types: bool, times: bool) -> T.DataType:
-    """Spark's type of data with these parts; the arguments are those of :func:`to_spark_type`.
-
-    Raises:
-        SchemaError: Spark has no type for such data.
-    """
+    """Spark's type of data with these parts; the arguments are those of :func:`to_spark_type`."""
     if isinstance(parts, Part):
         return _type_of_part(parts, logical_types, times)
     return T.StructType(

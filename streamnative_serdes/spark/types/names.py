@@ -21,11 +21,7 @@ def backticked(name: str) -> str:
 
 
 def name_of(option: str, given: Any) -> str:
-    """Return ``given``, the value of the argument ``option``, if it is a column name.
-
-    Raises:
-        ConfigError: ``given`` is something else.
-    """
+    """Return ``given``, the value of the argument ``option``, if it is a column name; otherwise raises ConfigError."""
     if isinstance(given, str) and given:
         return given
     raise ConfigError(
@@ -35,11 +31,7 @@ def name_of(option: str, given: Any) -> str:
 
 
 def names_of(option: str, given: Any) -> tuple[str, ...]:
-    """Return ``given``, the value of the argument ``option``, if it is a list of column names.
-
-    Raises:
-        ConfigError: ``given`` is something else.
-    """
+    """Return ``given``, the value of the argument ``option``, if it is a list of column names; else a ConfigError."""
     if isinstance(given, str | Column) or not isinstance(given, Iterable):
         raise ConfigError(f"{option}: expected a list of column names, got {given!r:.80}")
     return tuple(name_of(option, name) for name in given)
@@ -58,11 +50,7 @@ def require(df: DataFrame, name: str) -> T.StructField:
 
 
 def require_headers(df: DataFrame, name: str) -> str:
-    """Return ``name`` if it is a column of Kafka's headers.
-
-    Raises:
-        ConfigError: there is no such column, or it has another type.
-    """
+    """Return ``name`` if it is a column of Kafka's headers; otherwise raises ConfigError."""
     if name not in df.columns:
         raise ConfigError(
             f"framings has one that is in headers, and the DataFrame has no column {name!r:.80} with headers",

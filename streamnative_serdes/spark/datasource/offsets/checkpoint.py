@@ -59,11 +59,7 @@ def after(start: Any, offsets: Mapping[Place, int], left: Mapping[Place, int] = 
 
 
 def begin_of(start: Any, end: Any) -> dict[Place, int]:
-    """The offsets at the beginning of a batch: ``start``, or the beginning that ``end`` contains.
-
-    Raises:
-        ConfigError: as :func:`restored`.
-    """
+    """The offsets at the beginning of a batch: ``start``, or the one that ``end`` contains; see :func:`restored`."""
     if _is_own(end) and _START in end and start != end:
         return restored({**end, "topics": end[_START]})
     return restored(start)

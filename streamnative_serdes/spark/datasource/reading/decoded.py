@@ -73,11 +73,7 @@ def _read_options(options: Options) -> ReadOptions:
 
 
 def kept_columns(options: Options) -> tuple[str, ...]:
-    """The option ``keep``: columns of Kafka, in front of the decoded columns.
-
-    Raises:
-        ConfigError: Kafka has no such column.
-    """
+    """The option ``keep``: columns of Kafka, in front of the decoded ones. Other columns are a ConfigError."""
     keep = options.words("keep")
     for name in keep:
         if name not in WITH_HEADERS.names:
@@ -100,11 +96,7 @@ def _names(options: Options, topics: Topics) -> tuple[str, ...]:
 
 
 def _schemas(options: Options) -> dict[str, str]:
-    """``reader.schemas``: the reader's schema of each topic that has its own.
-
-    Raises:
-        ConfigError: the option is not JSON of this form.
-    """
+    """``reader.schemas``: the reader's schema of each topic that has its own."""
     text = options.text("reader.schemas")
     if text is None:
         return {}

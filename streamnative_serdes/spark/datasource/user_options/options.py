@@ -87,11 +87,7 @@ class Options:
         return value.strip().lower() == "true"
 
     def whole(self, name: str, least: int = 1) -> int | None:
-        """The value of an option that is a whole number from ``least`` on, or None.
-
-        Raises:
-            ConfigError: the value is something else.
-        """
+        """The value of an option that is a whole number from ``least`` on, or None. Others are a ConfigError."""
         value = self.text(name)
         if value is None:
             return None
@@ -100,11 +96,7 @@ class Options:
         return int(value)
 
     def seconds(self, name: str, default: float) -> float:
-        """The value of an option that is a time as Spark writes it: ``15m``, ``30s``, ``500ms``; bare numbers are ms.
-
-        Raises:
-            ConfigError: the value is something else.
-        """
+        """The value of an option that is a time as Spark writes it: ``15m``, ``30s``, ``500ms``; or bare ms."""
         value = self.text(name)
         if value is None:
             return default
@@ -114,11 +106,7 @@ class Options:
         return int(found[1]) * _UNITS[(found[2] or "ms").lower()]
 
     def words(self, name: str) -> tuple[str, ...]:
-        """The value of an option that is a list of names with commas between them; empty if not given.
-
-        Raises:
-            ConfigError: the list is empty, or has a name twice.
-        """
+        """The value of an option that is a list of names with commas between them; empty if not given."""
         value = self.text(name)
         if value is None:
             return ()
@@ -131,11 +119,7 @@ class Options:
         return words
 
     def one_of(self, name: str, *choices: str, default: str) -> str:
-        """The value of an option that is one of ``choices``, whose case is ignored.
-
-        Raises:
-            ConfigError: the value is not one of ``choices``.
-        """
+        """The value of an option that is one of ``choices``, in any case. Others are a ConfigError."""
         value = self.text(name)
         if value is None:
             return default
@@ -145,11 +129,7 @@ class Options:
         raise ConfigError(f"{name}: expected {' or '.join(choices)}, got {value!r:.80}")
 
     def conf(self) -> dict[str, Any]:
-        """The options of the SerDes, with references resolved in this process.
-
-        Raises:
-            ConfigError: a reference cannot be resolved.
-        """
+        """The options of the SerDes, with references resolved in this process."""
         conf: dict[str, Any] = {name: resolved(name, value) for name, value in self.serdes.items()}
         if config.inherits(conf):
             from .client_config import client_config

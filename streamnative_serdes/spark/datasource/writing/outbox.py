@@ -148,11 +148,7 @@ class Outbox:
             self._look()
 
     def send_all(self, messages: Iterable[ValueAndKey]) -> None:
-        """Send pairs of value and key like :meth:`send`, in batches if confluent-kafka has them (since 2.12).
-
-        Raises:
-            DeliveryError: one of them, or an earlier message, cannot be delivered.
-        """
+        """Send pairs of value and key like :meth:`send`, in batches if confluent-kafka has them (since 2.12)."""
         pairs = iter(messages)
         while some := list(islice(pairs, _LOOK_EVERY)):
             for value, key in self._send_batch(some) if self._batches else some:

@@ -56,11 +56,7 @@ class SinkColumns:
         return self.parts.keys() <= {"key", "value"}
 
     def encode(self, batch: pa.RecordBatch) -> pa.Array | pa.RecordBatch:
-        """The messages' values; for topics of type KEY_VALUE, their keys and values.
-
-        Raises:
-            EncodeError: a row does not fit the schema.
-        """
+        """The messages' values; for topics of type KEY_VALUE, their keys and values."""
         if self.encoder is None:
             return batch.column(self.parts["value"])
         if not self.fields:

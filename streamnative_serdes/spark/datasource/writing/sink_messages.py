@@ -58,12 +58,7 @@ def filled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch] | None
 
 
 def send_batches(batches: Iterator[pa.RecordBatch], columns: SinkColumns, to: Sending) -> Sent:
-    """Send the rows of one partition: at least once, since Spark may run a task again.
-
-    Raises:
-        EncodeError: a row does not fit the schema.
-        DeliveryError: a message could not be delivered.
-    """
+    """Send the rows of one partition: at least once, since Spark may run a task again."""
     with to.outbox() as out:
         messages = MessageBatches(columns, to, out)
         for batch in batches:
