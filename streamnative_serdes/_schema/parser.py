@@ -240,7 +240,7 @@ class _Parser:
 
     def _record(self, tree: dict[str, Any], namespace: str, path: str, depth: int) -> Record:
         name, inner = self._name(tree, namespace, path)
-        record = Record(name, (), self._aliases(tree, inner, path), _props(tree, "fields"), doc=_doc(tree))
+        record = Record(name, (), self._aliases(tree, inner, path), _props(tree, "fields"), doc=tree.get("doc"))
         self.names[name] = record
         fields: dict[str, Field] = {}
         for entry in _need_list(tree, "fields", path):
@@ -272,7 +272,7 @@ class _Parser:
             self._alias_names(tree, here),
             str(tree.get("order", "ascending")),
             {key: value for key, value in tree.items() if key not in _FIELD_KEYS},
-            _doc(tree),
+            tree.get("doc"),
         )
         if parsed.default is not MISSING:
             self.defaults.append((here, parsed))
@@ -292,7 +292,7 @@ class _Parser:
                 raise SchemaError(f"the default {default!r:.80} of enum {name} is not one of its symbols", path=path)
             default = None
         props = _props(tree, "symbols", "default")
-        enum = Enum(name, tuple(symbols), default, self._aliases(tree, inner, path), props, doc=_doc(tree))
+        enum = Enum(name, tuple(symbols), default, self._aliases(tree, inner, path), props, doc=tree.get("doc"))
         self.names[name] = enum
         return enum
 
@@ -302,7 +302,7 @@ class _Parser:
         if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size < 2**31:
             raise SchemaError(f"fixed {name} needs a size in bytes, got {size!r:.80}", path=path)
         logical = self._logical(tree, "fixed", size, path)
-        fixed = Fixed(name, size, self._aliases(tree, inner, path), logical, _props(tree, "size"), doc=_doc(tree))
+        fixed = Fixed(name, size, self._aliases(tree, inner, path), logical, _props(tree, "size"), doc=tree.get("doc"))
         self.names[name] = fixed
         return fixed
 
@@ -365,11 +365,6 @@ _TYPE_KEYS = frozenset({"type", "name", "namespace", "doc", "aliases"})
 def _props(tree: dict[str, Any], *own: str) -> dict[str, Any]:
     """Return what Java Avro treats as custom properties, including logicalType, precision and scale."""
     return {key: value for key, value in tree.items() if key not in _TYPE_KEYS and key not in own}
-
-
-def _doc(tree: dict[str, Any]) -> str | None:
-    found = tree.get("doc")
-    return found if isinstance(found, str) else None
 
 
 def _need(tree: dict[str, Any], key: str, path: str) -> Any:

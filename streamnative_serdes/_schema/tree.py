@@ -1,7 +1,7 @@
 """The nodes of a parsed schema, one class per Avro type, and when Pulsar's registry takes two schemas for one.
 
 Source: Avro specification 1.12, "Schema Declaration". A name used inside its own definition refers back to it, so the
-tree of a recursive schema has cycles.
+tree of a recursive schema has cycles. ``doc`` is what the schema has, which need not be text in a registry.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Fixed:
     logical: Logical | None = None
     props: Mapping[str, Any] = field(default_factory=dict)
     kind: str = "fixed"
-    doc: str | None = None
+    doc: object = None
 
 
 @dataclass(slots=True, eq=False)
@@ -81,7 +81,7 @@ class Enum:
     aliases: tuple[str, ...] = ()
     props: Mapping[str, Any] = field(default_factory=dict)
     kind: str = "enum"
-    doc: str | None = None
+    doc: object = None
 
 
 @dataclass(slots=True, eq=False)
@@ -94,7 +94,7 @@ class Field:
     aliases: tuple[str, ...] = ()
     order: str = "ascending"
     props: Mapping[str, Any] = field(default_factory=dict)
-    doc: str | None = None
+    doc: object = None
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -104,7 +104,7 @@ class Record:
     aliases: tuple[str, ...] = ()
     props: Mapping[str, Any] = field(default_factory=dict)
     kind: str = "record"
-    doc: str | None = None
+    doc: object = None
 
     def __repr__(self) -> str:
         # Without field types: nested records would double the text with each level.

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from streamnative_serdes._config import named
 from streamnative_serdes._http.api_request import ApiRequest
-from streamnative_serdes._http.reply import Diagnosis, Expected, Reply
+from streamnative_serdes._http.reply import Diagnosis, Expected, Reply, quoted
 from streamnative_serdes.errors import (
     AuthenticationError,
     AuthorizationError,
@@ -26,7 +26,7 @@ from streamnative_serdes.errors import (
     SchemaRegistryError,
 )
 
-from .rest import Api, refused
+from .rest import Api
 
 MAX_VERSION: Final = 2**63 - 1
 UNSET: Final = "UNDEFINED"  # the strategy of a topic or a namespace that has none of its own
@@ -269,7 +269,15 @@ def refusal(request: ApiRequest, reply: Reply, sign_in_hint: str) -> SchemaRegis
         hint = "check pulsar.tenant and pulsar.namespace; Pulsar does not create them automatically"
     elif reply.status == 404 and not reason:
         hint = "Pulsar 2.8 to 2.10 answers this for a missing schema; with a later release, check schema.registry.url"
-    return refused(kind, request, reply, hint)
+    return kind(  # as refused() does, without reading the words again: a version that is not there takes this way
+        f"cannot {request.operation}: {quoted(words)} (HTTP {reply.status})",
+        status=reply.status,
+        reason=words,
+        url=reply.url,
+        topic=request.topic,
+        version=request.version,
+        hint=hint,
+    )
 
 
 def hint_for(request: ApiRequest, reply: Reply) -> str | None:

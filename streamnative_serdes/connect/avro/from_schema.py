@@ -177,14 +177,15 @@ class SchemaReader:
     def _record(self, node: avro.Record, path: str) -> Schema:
         parameters: dict[str, str] = {}
         keep = self.options.meta_data and not self.options.discard_type_doc_default
-        if keep and node.doc is not None:
+        if keep and isinstance(node.doc, str):
             parameters[names.RECORD_DOC] = node.doc
         fields = []
         with self._inside(node, path):
             for at, field in enumerate(node.fields):
-                if keep and field.doc is not None:
-                    parameters[f"{names.FIELD_DOC}{field.name}"] = field.doc
-                kind = self.schema(field.type, joined(path, field.name), default=field.default, doc=field.doc)
+                doc = _text(field.doc)
+                if keep and doc is not None:
+                    parameters[f"{names.FIELD_DOC}{field.name}"] = doc
+                kind = self.schema(field.type, joined(path, field.name), default=field.default, doc=doc)
                 fields.append(Field(field.name, at, kind))
         return Schema(Type.STRUCT, fields=tuple(fields), parameters=parameters or None)
 
@@ -201,7 +202,7 @@ class SchemaReader:
         self._open.discard(node.name)
 
     def _enum(self, node: avro.Enum) -> Schema:
-        doc, last = node.doc, avro.last_name(node)
+        doc, last = _text(node.doc), avro.last_name(node)
         parameters: dict[str, str] = {}
         if self.options.meta_data and doc is not None:
             only = self.options.discard_type_doc_default
@@ -266,7 +267,7 @@ class SchemaReader:
             return of_type if self.options.meta_data else None
         if doc is not None:
             return doc
-        return (node.doc if isinstance(node, avro.Named) else None) or of_type
+        return (_text(node.doc) if isinstance(node, avro.Named) else None) or of_type
 
     def _version_of(self, made: Schema, props: Mapping[str, Any], path: str, version: int | None) -> int | str | None:
         given = props.get(names.VERSION_PROP, version)
@@ -284,7 +285,7 @@ class SchemaReader:
 
     def _parameters_of(self, made: Schema, node: avro.AvroType, props: Mapping[str, Any], path: str) -> dict[str, str]:
         found = dict(made.parameters or {})
-        doc = node.doc if isinstance(node, avro.Named) else None
+        doc = _text(node.doc) if isinstance(node, avro.Named) else None
         if self.options.discard_type_doc_default and self.options.meta_data and doc is not None:
             found[names.ONLY_RECORD_DOC] = doc
         given = props.get(names.PARAMETERS_PROP)
