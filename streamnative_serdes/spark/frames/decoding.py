@@ -201,7 +201,8 @@ def decoding_of(
     keep: Sequence[str],
 ) -> Decoding:
     """The decoding of the columns with these names, which are its ``names``; the arguments are as for Decoding."""
-    names = tuple(dict.fromkeys(filter(None, [value, headers, keys, *around.values(), *keep])))
+    needed = [value, headers, keys, *around.values(), *keep]
+    names = tuple(dict.fromkeys(name for name in needed if name is not None))
     place = {name: number for number, name in enumerate(names)}
     return Decoding(
         topic,
