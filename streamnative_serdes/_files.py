@@ -10,6 +10,7 @@ final name, flushed to the disk and renamed, so readers find either the whole ol
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -105,8 +106,10 @@ def rewritten(path: Path, lines: Iterable[str]) -> TextIO:
         os.fsync(number)
         os.replace(beside, path)
     except BaseException:
-        file.close()
-        Path(beside).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            file.close()  # it writes the rest once more
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
         raise
     _flush_folder(path.parent)
     return file
