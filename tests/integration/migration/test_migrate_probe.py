@@ -110,9 +110,9 @@ def test_ctrl_c_while_sampling_leaves_nothing(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Tally, "add", interrupt)
-    before = source.topics()
+    before = set(source.topics())
     source.plan("--create", code=130)
-    assert sorted(set(source.topics()) - {"__transaction_state"}) == sorted(set(before) - {"__transaction_state"})
+    assert {topic for topic in source.topics() if not topic.startswith("__")} <= before  # Kafka's own topics begin so
     assert list(tmp_path.iterdir()) == []
 
 
