@@ -73,6 +73,37 @@ def _struct_json(schema: Schema, value: Any, options: AvroOptions) -> Any:
     return {scrubbed(name, options): to_json(kind, value[name], options) for name, _, kind in fields}
 
 
+# --- whether Avro accepts a default -----------------------------------------------------------------------------------
+
+
+def fits(node: Any, value: Any, *, whole: bool = True) -> bool:
+    """Whether JSON from :func:`to_json` is a valid default of an Avro type by Avro 1.11: of a union, the first branch.
+
+    Text for a number that is not finite is valid only as the ``whole`` default.
+    """
+    if isinstance(node, list):
+        return fits(node[0], value, whole=whole)
+    kind = node["type"]
+    match kind:
+        case "null":
+            return value is None
+        case "array":
+            return isinstance(value, list) and all(fits(node["items"], item, whole=False) for item in value)
+        case "map":
+            return isinstance(value, dict) and all(fits(node["values"], item, whole=False) for item in value.values())
+        case "record":
+            return isinstance(value, dict) and all(
+                fits(field["type"], value.get(field["name"]), whole=False) for field in node["fields"]
+            )
+        case "fixed":
+            return isinstance(value, str) and len(value) == node["size"]
+        case "enum":
+            return value in node["symbols"]
+        case "float" | "double":
+            return isinstance(value, float) or (whole and isinstance(value, str))
+    return value is not None
+
+
 # --- back -------------------------------------------------------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from streamnative_serdes._paths import joined
-from streamnative_serdes._schema import DefaultChecker, is_name, parse
+from streamnative_serdes._schema import is_name
 from streamnative_serdes._schema.rules import logical_fault
 from streamnative_serdes.connect.logical import Date, Decimal, Time, Timestamp
 from streamnative_serdes.connect.schema import Schema, Type
@@ -16,7 +16,7 @@ from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError
 
 from . import names
 from .anything import ANYTHING
-from .defaults import to_json
+from .defaults import fits, to_json
 from .options import AvroOptions
 
 _PLAIN: Final[Mapping[Type, str]] = {
@@ -139,7 +139,7 @@ class SchemaWriter:
         field = {"name": name, "type": node, **_doc(text)}
         if schema.default is not None:
             default = to_json(schema, schema.default, self.options)
-            if _fits(node, default):
+            if fits(node, default):
                 field["default"] = _widened(schema, default)
             else:  # left out, as in Java
                 self.filled = False
@@ -346,12 +346,6 @@ def _require_name(name: str, path: str) -> None:
 
 def _without_default(node: Node) -> dict[str, Any]:
     return {key: value for key, value in node.items() if key != names.DEFAULT_PROP}
-
-
-def _fits(node: Node, default: Any) -> bool:
-    """Whether JSON is a valid default of an Avro type by Avro 1.11: of a union, the first branch."""
-    kind = parse(json.dumps(_rendered(node, set())), strict=False).root
-    return DefaultChecker(as_brokers=True).fault(kind, default) is None
 
 
 def _rendered(node: Node, seen: set[str]) -> Any:
