@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, Final
 
 from .errors import FileError
 
@@ -52,7 +52,7 @@ def save(path: Path, document: Document, *, overwrite: bool = True) -> None:
     if not overwrite and path.exists():
         raise FileError(f"{path} exists already", hint="remove it, or choose another name")
     try:
-        rewritten(path, [json.dumps(_members(document), indent=2) + "\n"]).close()
+        rewrite(path, [json.dumps(_members(document), indent=2) + "\n"])
     except OSError as error:
         raise FileError(f"{path} cannot be written: {error.strerror or error}") from error
 
@@ -96,23 +96,21 @@ def _tree(path: Path) -> Any:
         raise FileError(f"{path} is damaged: it is not JSON", hint="use another copy of it") from None
 
 
-def rewritten(path: Path, lines: Iterable[str]) -> TextIO:
-    """The file with these lines, open for more, with mode 0600; the old content is replaced as a whole."""
+def rewrite(path: Path, lines: Iterable[str]) -> None:
+    """Replace a file as a whole by these lines, with mode 0600; if that fails, the old file stays."""
     number, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")  # with mode 0600
-    file = open(number, "w", encoding="utf-8")  # noqa: SIM115 - the caller closes it
     try:
-        file.writelines(lines)
-        file.flush()
-        os.fsync(number)
+        with open(number, "w", encoding="utf-8") as file:
+            file.writelines(lines)
+            file.flush()
+            os.fsync(number)
+        # It is closed: Windows does not rename an open file.
         os.replace(beside, path)
     except BaseException:
-        with contextlib.suppress(OSError):
-            file.close()  # it writes the rest once more
         with contextlib.suppress(OSError):
             os.unlink(beside)
         raise
     _flush_folder(path.parent)
-    return file
 
 
 def _flush_folder(folder: Path) -> None:

@@ -65,12 +65,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     With sanitizers, tests that are marked not_sanitized are skipped. In the folders that SERDES_LEFT_TO_SANITIZERS has,
     the other run takes these alone.
     """
-    left = tuple(f"{folder}/" for folder in os.environ.get("SERDES_LEFT_TO_SANITIZERS", "").split())
+    folders = "" if SANITIZED else os.environ.get("SERDES_LEFT_TO_SANITIZERS", "")
+    left = tuple(f"{folder}/" for folder in folders.split())
     marks = [(item, item.get_closest_marker("not_sanitized")) for item in items]
     for item, mark in marks:
         if mark is not None and SANITIZED:
             item.add_marker(pytest.mark.skip(**mark.kwargs))
-    dropped = [item for item, mark in marks if mark is None and item.nodeid.startswith(left)] if left else []
+    dropped = [item for item, mark in marks if mark is None and item.nodeid.startswith(left)]
     if dropped:
         config.hook.pytest_deselected(items=dropped)
         items[:] = [item for item, mark in marks if mark is not None or not item.nodeid.startswith(left)]

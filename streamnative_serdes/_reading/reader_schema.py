@@ -61,7 +61,7 @@ class Mark(NamedTuple):
 class Seen:
     """The highest version of each topic that was read; threads share this object.
 
-    No topic is ever dropped: its messages would go back to a lower version. ``unversioned``: messages of another
+    No topic is ever dropped: its messages would go back to a lower version. With ``unversioned``, messages of another
     registry are read too, and may be bound before any version was read.
     """
 
@@ -191,7 +191,7 @@ _WITHHELD: Final = b""  # the header of the result of withholding(); no other Bo
 class ReaderSchemaPolicy:
     """The policy of one deserializer for the reader's schema.
 
-    ``unversioned``: messages of another registry are read too.
+    With ``unversioned``, messages of another registry are read too.
 
     Raises:
         ConfigError: the policy contradicts the schema, or needs a schema and none was given.

@@ -11,7 +11,7 @@ from enum import Enum
 from math import copysign
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn
 
 from streamnative_serdes.errors import SchemaError
 
@@ -48,9 +48,9 @@ class Field(NamedTuple):
     schema: Schema
 
 
-def _stored(name: str) -> Any:
+def _stored(name: str, doc: str) -> Any:
     """A read-only attribute, faster than a property that is a function of Python."""
-    return property(attrgetter(name))
+    return property(attrgetter(name), doc=doc)
 
 
 class Schema:
@@ -73,16 +73,16 @@ class Schema:
         value_schema: of the values of a MAP, or of the items of an ARRAY.
     """
 
-    type: Final[Type] = _stored("_type")
-    optional: Final[bool] = _stored("_optional")
-    default: Final[Any] = _stored("_default")
-    name: Final[str | None] = _stored("_name")
-    version: Final[int | str | None] = _stored("_version")
-    doc: Final[str | None] = _stored("_doc")
-    parameters: Final[Mapping[str, str] | None] = _stored("_parameters")
-    fields: Final[tuple[Field, ...] | None] = _stored("_fields")
-    key_schema: Final[Schema | None] = _stored("_key_schema")
-    value_schema: Final[Schema | None] = _stored("_value_schema")
+    type: Final[Type] = _stored("_type", "The type.")
+    optional: Final[bool] = _stored("_optional", "Whether the value may be None.")
+    default: Final[Any] = _stored("_default", "In place of None; a list, dict or Struct must not be changed.")
+    name: Final[str | None] = _stored("_name", "The full name; None if it has none.")
+    version: Final[int | str | None] = _stored("_version", "An int or a text; None if it has none.")
+    doc: Final[str | None] = _stored("_doc", "The description, or None.")
+    parameters: Final[Mapping[str, str] | None] = _stored("_parameters", "Read-only; None if there are none.")
+    fields: Final[tuple[Field, ...] | None] = _stored("_fields", "The fields of a STRUCT; None for other types.")
+    key_schema: Final[Schema | None] = _stored("_key_schema", "Of a MAP's keys; None for other types.")
+    value_schema: Final[Schema | None] = _stored("_value_schema", "Of a MAP's values or an ARRAY's items; else None.")
 
     __slots__ = (
         "_checker",
@@ -129,15 +129,16 @@ class Schema:
 
     @property
     def keys(self) -> Schema:
-        """``key_schema`` of a MAP, which has one."""
-        assert self._key_schema is not None
-        return self._key_schema
+        """``key_schema`` of a MAP. Raises SchemaError for other types, which have none."""
+        return self._key_schema or self._lacks("keys")
 
     @property
     def values(self) -> Schema:
-        """``value_schema`` of a MAP or an ARRAY, which has one."""
-        assert self._value_schema is not None
-        return self._value_schema
+        """``value_schema`` of a MAP or an ARRAY. Raises SchemaError for other types, which have none."""
+        return self._value_schema or self._lacks("values")
+
+    def _lacks(self, what: str) -> NoReturn:
+        raise SchemaError(f"a schema of type {self._type.name} has no schema of {what}")
 
     @property
     def namespace(self) -> str | None:

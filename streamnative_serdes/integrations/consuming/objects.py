@@ -68,9 +68,8 @@ else:  # before confluent-kafka 2.16, its classes are not generic
 
 def _without_context(serdes: Any, ours: type, method: str) -> Callable[..., Any] | None:
     """The method of one of this package's SerDes that takes topic and headers in place of a context, or None."""
-    called = (
-        isinstance(serdes, ours) and type(serdes).__call__ is ours.__call__
-    )  # a subclass may have a call of its own
+    names = ("__call__", method)  # a subclass may have its own
+    called = isinstance(serdes, ours) and all(getattr(type(serdes), name) is getattr(ours, name) for name in names)
     return getattr(serdes, method) if called else None
 
 

@@ -146,7 +146,8 @@ class DeadLetterFile:
         trees = chain([{**_FORMAT, "source": source}], (letter.tree() for letter in kept))
         lines = (f"{json.dumps(tree)}\n" for tree in trees)  # one at a time: there may be millions
         try:
-            self._file = files.rewritten(path, lines)
+            files.rewrite(path, lines)
+            self._file = path.open("a", encoding="utf-8")
         except OSError as error:
             raise FileError(f"{path} cannot be written: {error.strerror or error}") from error
 

@@ -18,7 +18,7 @@ from streamnative_serdes._rewriting import (
     bare_key,
     is_text,
 )
-from streamnative_serdes.errors import ConfigError, DecodeError, SchemaNotFoundError
+from streamnative_serdes.errors import ConfigError, DecodeError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.migration.schemas.canonical import SideSchemas
 
 PLACE: Final = "streamnative.migration.place"  # header of copies without transactions: b"PARTITION:OFFSET"
@@ -116,9 +116,11 @@ class MessageCopier:
             rewritten = self._rewriter.rewrite(value, headers)
         except UnmappedSchemaError:
             try:
-                self._schemas.of(name)
+                found = self._schemas.of(name)
             except SchemaNotFoundError:
                 raise BadMessageError(f"the source's registry has no schema {name}") from None
+            if found.form is None:
+                raise SchemaError(f"schema {name}: {found.fault}") from None
             raise
         if self._checks:
             self._check(name, value[start:])

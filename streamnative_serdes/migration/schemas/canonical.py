@@ -259,8 +259,7 @@ def schemas_of(route: Route, *, reading: bool) -> Iterator[SideSchemas]:
 
             yield SideSchemas(by_version, limits=schema_limits(route.pulsar.options()))
         return
-    framings = route.framings
-    limits = None if framings is not None else schema_limits(route.confluent.options())
+    limits = schema_limits((route.reading if reading else route.confluent).options())
     with route.confluent_registry() as confluent:
 
         def by_name(name: Name) -> tuple[str, str]:
@@ -272,4 +271,4 @@ def schemas_of(route: Route, *, reading: bool) -> Iterator[SideSchemas]:
             except SchemaNotFoundError as error:  # of a schema that it refers to
                 raise SchemaError(f"schema {name} refers to one that does not exist: {error.message}") from error
 
-        yield SideSchemas(by_name, confluent=framings is None, limits=limits)
+        yield SideSchemas(by_name, confluent=route.framings is None, limits=limits)

@@ -189,3 +189,24 @@ def test_a_kafka_says_what_it_permits(run: CommandLine, kafka: Kafka, topic: str
     results = {one["check"]: one["good"] for one in run("ping", topic, "--for", "produce", "--json").json}
     assert results["broker: consume"] is True
     assert results["broker: produce"] in (True, None)  # None where it has no authorizer to ask
+
+
+def test_strategies_of_topics_and_namespaces_are_set_and_shown(run: CommandLine, pulsar: Pulsar) -> None:
+    namespace = f"public/{uuid.uuid4().hex[:12]}"
+    topic = f"persistent://{namespace}/t"
+    for path in (f"namespaces/{namespace}", f"persistent/{namespace}/t"):
+        assert requests.put(f"{pulsar.url}/admin/v2/{path}", timeout=60).status_code == 204
+
+    def shown() -> tuple[Any, Any]:
+        found = run("schemas", "strategy", "get", topic, "--json").json
+        return found["own"], found["namespace"]
+
+    assert shown() == (None, None)
+    run("schemas", "strategy", "set", namespace, "ALWAYS_COMPATIBLE")
+    assert shown() == (None, "ALWAYS_COMPATIBLE")
+    put(run, topic, USER, OTHER)
+    run("schemas", "strategy", "set", namespace, "UNDEFINED")
+    assert shown() == (None, None)
+    assert (
+        "topic level policies" in run("schemas", "strategy", "set", topic, "FORWARD", code=3).err.lower()
+    )  # off there

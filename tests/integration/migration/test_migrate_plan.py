@@ -255,3 +255,13 @@ def test_the_way_back_refuses_other_types_of_pulsar(kafka: Kafka, pulsar: Pulsar
     run = CommandLine(pulsar.url)
     run("schemas", "register", source.name, "-", "--type", "JSON", stdin=json.dumps(VERSIONS[0]))
     assert source.plan("--json", "--no-probe", "--back", code=1).error["error"]["problems"] == ["schema-type"]
+
+
+def test_people_see_the_same_as_tables(source: PlanSource) -> None:
+    source.send(b"\x1b[2Jgarbage", headers=[("\x1b[2J", b"x")])
+    text = source.plan("--no-probe").out
+    assert "SCHEMAS IN USE" in text
+    assert "-value 1" in text, "of the first topics with this schema"
+    assert "no-framing" in text
+    assert f"TARGET {source.target}: does not exist; it would have 3 partitions" in text
+    assert "\x1b" not in text

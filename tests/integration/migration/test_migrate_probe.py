@@ -116,7 +116,7 @@ def test_ctrl_c_while_sampling_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("signal_", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("signal_", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_during_the_probe_deletes_the_scratch_topic(
     source: PlanSource, tmp_path: Path, signal_: signal.Signals
 ) -> None:

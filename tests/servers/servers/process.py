@@ -139,7 +139,8 @@ class Server(Startable):
             assert self._process is not None
             self._process.terminate()
             self._process.wait(_KEEP_SECONDS)
-        beside.replace(kept)
+        if beside.exists():  # else Java has said why in the log, and servers start without it
+            beside.replace(kept)
 
     def wait(self) -> None:
         """Wait until the server is ready. If it hangs, dump its threads to stderr and start it once more.

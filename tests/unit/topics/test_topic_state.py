@@ -433,3 +433,15 @@ def test_a_latest_schema_is_valid_only_until_its_ttl() -> None:
     for seconds, valid in ((60.0, True), (0.0, False)):
         latest = made(ttl=seconds).keep_latest(T, SchemaVersion(info(0), avro=Compiled.of(INT, Limits())))
         assert latest.valid is valid
+
+
+def test_a_change_can_be_made_during_another_one_by_the_same_thread() -> None:
+    """Such as by a signal handler or a finalizer, in the thread that holds the lock."""
+    topics = made()
+
+    def nested(state: TopicState) -> TopicState:
+        topics.keep(name("other"), info(0))
+        return state.answered()
+
+    topics.change(T, nested)
+    assert known_topics(topics, "other") == ["other"]

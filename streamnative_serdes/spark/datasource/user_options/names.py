@@ -1,4 +1,4 @@
-"""Option names of the data source and of the Kafka client, why some of Java's are refused; misspelt ones."""
+"""Names of the data source's and the Kafka client's options: which are refused and why, and what is meant by others."""
 
 from __future__ import annotations
 
