@@ -43,7 +43,7 @@ MOST: Final[Mapping[str, Cost]] = {
     "read miss": Cost(87, 19),
     "unknown version": Cost(120, 15),
     "next Arrow batch": Cost(19, 8),
-    "Spark task's next range": Cost(70, 15),  # with one question for messages
+    "Spark task's next range": Cost(68, 15),  # with one question for messages
 }
 
 
