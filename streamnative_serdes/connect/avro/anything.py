@@ -69,7 +69,7 @@ def _field_of(value: Any, path: str) -> str:
         return "boolean"
     if isinstance(value, int):
         if not -(2**63) <= value < 2**63:
-            raise EncodeError(f"expected an int of 64 bits, got {value!r:.80}", path=path)
+            raise EncodeError(f"expected an int of 64 bits, got {value!r:.80}", path=path or None)
         return "int" if -(2**31) <= value < 2**31 else "long"
     for kind, field in ((float, "double"), (str, "string"), (bytes, "bytes"), (bytearray, "bytes")):
         if isinstance(value, kind):
@@ -77,7 +77,7 @@ def _field_of(value: Any, path: str) -> str:
     raise EncodeError(
         f"expected data without a schema (bool, int, float, str, bytes, list, dict or None), "
         f"got {value!r:.80} of type {type(value).__name__}",
-        path=path,
+        path=path or None,
         hint="pass its schema",
     )
 

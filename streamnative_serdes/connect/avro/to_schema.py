@@ -184,9 +184,9 @@ class SchemaWriter:
         labels = [branch["name"] if "name" in branch else branch["type"] for branch in branches]
         for at, label in enumerate(labels):
             if label in labels[:at]:
-                raise SchemaError(f"two fields of a union are the Avro type {label!r:.80}", path=path)
+                raise SchemaError(f"two fields of a union are the Avro type {label!r:.80}", path=path or None)
         if not labels or labels == ["null"]:
-            raise SchemaError("a union needs at least one field", path=path)
+            raise SchemaError("a union needs at least one field", path=path or None)
         self.branches[schema] = tuple(labels[1:] if schema.optional else labels)
         return branches
 
@@ -200,7 +200,7 @@ class SchemaWriter:
         symbols = [key[len(prefix) :] for key in parameters if key.startswith(prefix)]
         for symbol in symbols:
             if not is_name(symbol):
-                raise SchemaError(f"expected symbols that are Avro names, got {symbol!r:.80}", path=path)
+                raise SchemaError(f"expected symbols that are Avro names, got {symbol!r:.80}", path=path or None)
         base = {"type": "enum", **self._given_name(name, path), **_doc(doc), "symbols": symbols}
         return base if default is None else {**base, "default": default}
 
@@ -229,7 +229,7 @@ class SchemaWriter:
         if first is not node and _without_default(first) != _without_default(node):
             raise SchemaError(
                 f"two different types have the name {node['name']!r:.120}",
-                path=path,
+                path=path or None,
                 hint=f"the other one is {where!r:.120}; give them different names, or the same doc, version, "
                 "parameters and fields"
                 if where
@@ -261,7 +261,7 @@ class SchemaWriter:
                 if default and not in_field:
                     raise SchemaError(
                         f"the type {name!r:.120} is used with different defaults, which Avro allows for fields only",
-                        path=path,
+                        path=path or None,
                         hint="give the types different names",
                     )
             self._defined[name][0].pop(names.DEFAULT_PROP, None)
@@ -339,7 +339,7 @@ def _require_name(name: str, path: str) -> None:
     if not is_name(name):
         raise SchemaError(
             f"{name!r:.80} is not a valid Avro name",
-            path=path,
+            path=path or None,
             hint="scrub.invalid.names=true replaces what Avro does not allow",
         )
 
