@@ -16,7 +16,7 @@ from schemas import array, mapping, record
 
 from streamnative_serdes import KafkaAvroSerializer
 from streamnative_serdes.codec import Codec
-from streamnative_serdes.errors import EncodeError
+from streamnative_serdes.errors import DecodeError, EncodeError
 from streamnative_serdes.testing import LocalRegistry
 
 # A field of each kind: required, with a default, nullable with a default, nullable without one.
@@ -314,3 +314,12 @@ def test_the_options_of_the_serializer_apply(key: str) -> None:
         assert strict.serialize("t", {"x": 1, "y": 0}) == plain.serialize("t", {"x": 1, "zz": 1})
         with pytest.raises(EncodeError, match="topic t, schema version 0: record Inner has no field 'zz'"):
             strict.serialize("t", {"x": 1, "y": 0, "zz": 1})
+
+
+def test_an_error_at_the_root_has_an_empty_path() -> None:
+    """None would mean that its place is not known."""
+    with pytest.raises(EncodeError) as written:
+        Codec("long").encode("x")
+    with pytest.raises(DecodeError) as read:
+        Codec("long").decode(b"")
+    assert (written.value.path, read.value.path) == ("", "")
