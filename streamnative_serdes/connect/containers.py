@@ -1,4 +1,4 @@
-"""Functions for what is in arrays and maps, made of those for items, keys and values; their errors name the place."""
+"""Convert arrays and maps by functions that convert their items, keys and values; an error names the place."""
 
 from __future__ import annotations
 

@@ -62,8 +62,8 @@ class Schema:
     Args:
         type: the type; it decides which of ``fields``, ``key_schema`` and ``value_schema`` there are.
         optional: whether the value may be None.
-        default: the value in place of None; None if there is none. It is not checked here: the builder does. A list,
-            dict or Struct must not be changed.
+        default: the value that replaces None; None means that the schema has no default. The builder checks it, this
+            constructor does not. Do not change a list, dict or Struct afterwards.
         name: the full name, with its namespace: ``org.apache.kafka.sample``. Logical types are known by it.
         version: an int, or a text; see :func:`newer`.
         doc: a description.
@@ -75,7 +75,7 @@ class Schema:
 
     type: Final[Type] = _stored("_type", "The type.")
     optional: Final[bool] = _stored("_optional", "Whether the value may be None.")
-    default: Final[Any] = _stored("_default", "In place of None; a list, dict or Struct must not be changed.")
+    default: Final[Any] = _stored("_default", "The value that replaces None; do not change it.")
     name: Final[str | None] = _stored("_name", "The full name; None if it has none.")
     version: Final[int | str | None] = _stored("_version", "An int or a text; None if it has none.")
     doc: Final[str | None] = _stored("_doc", "The description, or None.")

@@ -163,7 +163,7 @@ class ProgressTopic:
 
 
 class _Form(NamedTuple):
-    """A form of JSON, and how errors name it."""
+    """A check of a JSON value, and the text that errors expect."""
 
     words: str
     fits: Callable[[Any], bool]

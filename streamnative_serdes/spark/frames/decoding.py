@@ -219,7 +219,7 @@ def decoding_of(
 
 
 def result_columns(kept: Iterable[T.StructField], reader: Reader, options: ReadOptions, topic: str) -> T.StructType:
-    """The columns of a result: ``kept``, those of fields, and that of errors. Raises ConfigError if there is none."""
+    """Return ``kept``, the decoded fields and the error column. Raises ConfigError if the result has no columns."""
     columns = [*kept, *new_columns(reader)]
     if options.error_column:
         columns.append(T.StructField(options.error_column, DEAD_LETTER))
