@@ -11,8 +11,14 @@ from confluent_kafka import Producer
 from kop_server import Kop
 from migrations import new_name
 
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.integrations.builders import KafkaAvroDeserializerBuilder
-from streamnative_serdes.integrations.consuming import ArrowConsumer, ArrowProducer, DeserializingConsumer
+from streamnative_serdes.integrations.consuming import (
+    ArrowConsumer,
+    ArrowProducer,
+    DeserializingConsumer,
+    SerializingProducer,
+)
 
 ROW: Any = {"type": "record", "name": "Row", "fields": [{"name": "id", "type": "long"}]}
 POISON = b"\3\4" + bytes(8) + b"\xff"
@@ -69,3 +75,18 @@ def test_columns_go_to_a_kop_and_back(kop: Kop) -> None:
     assert [message.error() is None for message in messages] == [True] * 5 + [False, True]
     values: list[Any] = [message.value() for message in messages]
     assert values == [*({"id": number} for number in range(5)), POISON, None]
+
+
+def test_objects_go_to_a_kop_and_back(kop: Kop) -> None:
+    topic, registry = new_name("objects"), {"schema.registry.url": kop.url}
+    kafka = {"bootstrap.servers": kop.kafka, "log_level": 2}
+    producer = SerializingProducer[Any, Any]({**kafka, "value.serializer": KafkaAvroSerializer(registry, ROW)})
+    for number in range(3):
+        producer.produce(topic, value={"id": number})
+    assert producer.flush(SECONDS) == 0
+    group = {**kafka, "group.id": new_name("g"), "auto.offset.reset": "earliest"}
+    consumer = DeserializingConsumer[Any, Any]({**group, "value.deserializer": KafkaAvroDeserializer(registry)})
+    consumer.subscribe([topic])
+    polled = [consumer.poll(SECONDS) for _ in range(3)]
+    consumer.close()
+    assert [message and message.value() for message in polled] == [{"id": 0}, {"id": 1}, {"id": 2}]
