@@ -118,7 +118,7 @@ class SchemaRegistryClient:
         schema: Schema,
         normalize_schemas: bool = False,  # noqa: ARG002 - Pulsar compares schemas as parsed
     ) -> RegisteredSchema:
-        topic = topic_of(subject_name)
+        topic = _topic_of(subject_name)
         given = self._parsed(topic, schema, to_register=True)
         refusal: SerdesError
         if given.fault is not None:
@@ -153,7 +153,7 @@ class SchemaRegistryClient:
             SchemaNotFoundError: the topic does not have this schema.
         """
         _refuse_formats("lookup_schema", fmt, deleted)
-        topic = topic_of(subject_name)
+        topic = _topic_of(subject_name)
         wanted = self._parsed(topic, schema)
         held = self._held(subject_name, topic, wanted)
         if held is not None:
@@ -178,17 +178,17 @@ class SchemaRegistryClient:
             BadVersionError: ``version`` is neither a number from 1 on nor "latest".
         """
         _refuse_formats("get_version", fmt, False)
-        topic = topic_of(subject_name)
+        topic = _topic_of(subject_name)
         info = self._pulsar.latest(topic) if version == "latest" else self._numbered(topic, version)
         return _found(subject_name, info)
 
     def _numbered(self, topic: str, version: object) -> SchemaInfo:
         """The schema with Confluent's number ``version``; errors have the same number."""
         try:
-            return self._pulsar.by_version(topic, to_pulsar(version, topic))
+            return self._pulsar.by_version(topic, _to_pulsar(version, topic))
         except SchemaRegistryError as error:
             if error.version is not None:
-                error.version = to_confluent(error.version)
+                error.version = _to_confluent(error.version)
             raise
 
     def get_schema(
@@ -202,7 +202,7 @@ class SchemaRegistryClient:
         if subject_name is None:
             raise unsupported("get_schema without subject_name", _NO_IDS, "use get_version(subject, version)")
         _refuse_formats("get_schema", fmt or reference_format, False)
-        topic, number = topic_of(subject_name), whole(schema_id)
+        topic, number = _topic_of(subject_name), _whole(schema_id)
         if number is None:
             raise BadVersionError(f"expected an id, from 0, got {schema_id!r:.80}", topic=topic, status=422)
         return _found(subject_name, self._pulsar.by_version(topic, number)).schema
@@ -212,7 +212,7 @@ class SchemaRegistryClient:
     ) -> list[int]:
         """The versions that are not deleted, in order, from 1. Empty without versions, where Confluent's raises."""
         _refuse_formats("get_versions", None, deleted or deleted_only)
-        numbers = [to_confluent(info.version) for info in self._pulsar.all_versions(topic_of(subject_name))]
+        numbers = [_to_confluent(info.version) for info in self._pulsar.all_versions(_topic_of(subject_name))]
         return numbers[offset : None if limit < 0 else offset + limit]
 
     def get_schema_types(self) -> list[str]:
@@ -224,7 +224,7 @@ class SchemaRegistryClient:
         Later versions continue the numbering, unless ``permanent``: then they start at 1 again, and messages that are
         still in the topic are read with the wrong schemas. SerDes of this client forget permanently deleted schemas.
         """
-        topic, deleted = topic_of(subject_name), self.get_versions(subject_name)
+        topic, deleted = _topic_of(subject_name), self.get_versions(subject_name)
         self._pulsar.delete(topic, force=permanent)
         if permanent:
             self._binding.forget_topic(topic)
@@ -244,7 +244,7 @@ class SchemaRegistryClient:
                 "test_compatibility with a version",
                 "the topic's strategy decides which versions are compared",
             )
-        topic = topic_of(subject_name)
+        topic = _topic_of(subject_name)
         given = self._parsed(topic, schema)
         if given.fault is None:
             return self._pulsar.compatibility(topic, given.text).compatible
@@ -316,18 +316,18 @@ class SchemaRegistryClient:
 # Version numbers: Confluent's registry counts from 1, Pulsar's from 0
 
 
-def to_confluent(version: int) -> int:
+def _to_confluent(version: int) -> int:
     """Confluent's number for Pulsar's: always one more, also where deletions leave gaps."""
     return version + 1
 
 
-def to_pulsar(version: object, topic: str) -> int:
+def _to_pulsar(version: object, topic: str) -> int:
     """Pulsar's number for Confluent's, which may be given as text, as Confluent's client allows.
 
     Raises:
         BadVersionError: ``version`` is not a whole number from 1 on.
     """
-    number = whole(version)
+    number = _whole(version)
     if number is None or number < 1:
         raise BadVersionError(
             f'expected a version from 1 on, or "latest", got {version!r:.80}',
@@ -338,7 +338,7 @@ def to_pulsar(version: object, topic: str) -> int:
     return number - 1
 
 
-def whole(given: object) -> int | None:
+def _whole(given: object) -> int | None:
     """The integer that ``given`` is, or whose digits it contains; None for anything else, such as a bool."""
     if isinstance(given, str):
         return int(given) if re.fullmatch("[0-9]{1,20}", given) else None
@@ -354,7 +354,7 @@ def _bad(topic: str, fault: SchemaError) -> BadSchemaError:
     return BadSchemaError(fault.message, topic=topic, path=fault.path, hint=fault.hint, status=422)
 
 
-def topic_of(subject: str) -> str:
+def _topic_of(subject: str) -> str:
     """The topic of a subject, by Confluent's topic name strategy.
 
     Raises:
@@ -375,7 +375,7 @@ def _found(subject: str, info: SchemaInfo) -> RegisteredSchema:
 
 def _registered(subject: str, version: int, schema: Schema) -> RegisteredSchema:
     """``schema`` under Pulsar's ``version``."""
-    return RegisteredSchema(subject, to_confluent(version), version, None, schema)
+    return RegisteredSchema(subject, _to_confluent(version), version, None, schema)
 
 
 def _refuse_formats(method: str, fmt: str | None, deleted: bool) -> None:
