@@ -6,6 +6,7 @@ import importlib
 import importlib.machinery
 import importlib.util
 import os
+import signal
 from collections.abc import Generator, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -24,6 +25,11 @@ os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
 
 # Java programs of tests are short: without the second compiler a run takes about half of the processor's time.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
+
+# What a shell or nohup starts in the background ignores these signals, and so do the programs that tests start then.
+for name, handler in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):
+    if hasattr(signal, name) and signal.getsignal(signal.Signals[name]) == signal.SIG_IGN:
+        signal.signal(signal.Signals[name], handler)
 
 # Programs that tests start import the same modules as the tests, not those in the current folder.
 os.environ["PYTHONSAFEPATH"] = "1"

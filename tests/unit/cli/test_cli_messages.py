@@ -370,10 +370,8 @@ def test_a_format_that_cannot_be_filled_is_refused(shared: CommandLine, options:
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows cannot send SIGINT to one process alone")
 def test_following_shows_new_messages_until_ctrl_c(run: CommandLine, broker: MockBroker) -> None:
-    # Whoever starts the tests in the background has children ignore SIGINT.
-    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    command = [sys.executable, "-c", f"{heed}; from streamnative_serdes.cli import main; main()", "decode", "users"]
-    command += ["--follow", "--registry", str(run.registry), "--bootstrap", str(run.bootstrap)]
+    command = [sys.executable, "-m", "streamnative_serdes", "decode", "users", "--follow"]
+    command += ["--registry", str(run.registry), "--bootstrap", str(run.bootstrap)]
     send(broker, "users", header.pack(0) + BODY)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:

@@ -152,10 +152,7 @@ def test_a_pipe_that_is_closed_ends_a_command_quietly(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows cannot send SIGINT to one process alone")
 def test_the_registry_runs_until_ctrl_c() -> None:
-    # If the tests run in the background, their child processes ignore SIGINT.
-    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    command = [sys.executable, "-c", f"{heed}; from streamnative_serdes.cli import main; main()"]
-    command += ["registry", "--port", "0"]
+    command = [sys.executable, "-m", "streamnative_serdes", "registry", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

@@ -368,8 +368,7 @@ def test_a_process_that_is_ended_leaves_the_strategy_or_the_way_back(
     for _ in range(at):
         registry.fail(Fault(), match=POST)
     registry.fail(Fault.delay(HANG_SECONDS), match=POST)
-    heard = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)"  # even if the tests run under nohup
-    process = run.start("schemas", "--widen", first=heard if hasattr(signal, "SIGHUP") else "")
+    process = run.start("schemas", "--widen")
     try:
         until(lambda: registry.calls["POST schema"] == at + 1, f"schema {at} is being registered")
         process.send_signal(getattr(signal, kill))
