@@ -215,13 +215,13 @@ def _inner(path: str, value: Any) -> str:
 def reader(schema: Schema, form: Form) -> Read:
     """The function from parsed JSON to a value. Raises DecodeError, with the path, if the JSON does not fit."""
     read = _logical_reader(schema) or _READERS[schema.type](schema, form)
-    default, optional, replace = schema.default, schema.optional, form.replace_null
+    optional, replace = schema.optional, form.replace_null and schema.default is not None
 
     def read_one(value: Any) -> Any:
         if value is not None:
             return read(value)
-        if default is not None and replace:
-            return default
+        if replace:
+            return schema.default
         if optional:
             return None
         raise DecodeError(f"expected {described(schema)}, got null", hint="the schema is required")

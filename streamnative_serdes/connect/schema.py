@@ -7,11 +7,12 @@ API" adds to it: a namespace, and versions that may be text.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from enum import Enum
 from math import copysign
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn, Self
 
 from streamnative_serdes.errors import SchemaError
 
@@ -53,6 +54,11 @@ def _stored(name: str, doc: str) -> Any:
     return property(attrgetter(name), doc=doc)
 
 
+def _copied(default: Any) -> Any:
+    """A value that can be changed without a change of the default."""
+    return deepcopy(default) if isinstance(default, (list, tuple, dict, bytearray)) else default
+
+
 class Schema:
     """The type of a value, immutable and hashable. Use :class:`SchemaBuilder` or the constants such as ``STRING``.
 
@@ -63,7 +69,7 @@ class Schema:
         type: the type; it decides which of ``fields``, ``key_schema`` and ``value_schema`` there are.
         optional: whether the value may be None.
         default: the value that replaces None; None means that the schema has no default. The builder checks it, this
-            constructor does not. Do not change a list, dict or Struct afterwards.
+            constructor does not.
         name: the full name, with its namespace: ``org.apache.kafka.sample``. Logical types are known by it.
         version: an int, or a text; see :func:`newer`.
         doc: a description.
@@ -75,7 +81,9 @@ class Schema:
 
     type: Final[Type] = _stored("_type", "The type.")
     optional: Final[bool] = _stored("_optional", "Whether the value may be None.")
-    default: Final[Any] = _stored("_default", "The value that replaces None; do not change it.")
+    default: Final[Any] = property(
+        lambda self: _copied(self._default), doc="The value that replaces None: a new list, dict or Struct each time."
+    )
     name: Final[str | None] = _stored("_name", "The full name; None if it has none.")
     version: Final[int | str | None] = _stored("_version", "An int or a text; None if it has none.")
     doc: Final[str | None] = _stored("_doc", "The description, or None.")
@@ -115,7 +123,7 @@ class Schema:
     ) -> None:
         self._type = type
         self._optional = optional
-        self._default = default
+        self._default = _copied(default)
         self._name = name
         self._version = version
         self._doc = doc
@@ -225,6 +233,9 @@ class Schema:
 
     def __repr__(self) -> str:
         return f"Schema{{{self._name}:{self._type.name}}}" if self._name else f"Schema{{{self._type.name}}}"
+
+    def __deepcopy__(self, _: object) -> Self:
+        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         parameters = None if self._parameters is None else dict(self._parameters)

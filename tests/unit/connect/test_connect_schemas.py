@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
+import json
 import pickle
+from collections.abc import Callable
 from decimal import Decimal as PythonDecimal
 from typing import Any
 
@@ -19,8 +22,10 @@ from streamnative_serdes.connect import (
     Date,
     Decimal,
     Enum,
+    JsonConverter,
     Schema,
     SchemaBuilder,
+    SchemaProjector,
     Struct,
     Time,
     Timestamp,
@@ -242,6 +247,41 @@ def test_a_schema_cannot_be_changed() -> None:
             setattr(schema, name, None)
     with pytest.raises(TypeError):
         schema.parameters["a"] = "c"  # type: ignore[index]
+
+
+INNER = SchemaBuilder.struct("Inner").field("items", SchemaBuilder.array(INT32)).build()
+CHANGEABLE: list[tuple[Schema, Any, Callable[[Any], object]]] = [
+    (SchemaBuilder.array(INT32).build(), [1], lambda value: value.append(2)),
+    (
+        SchemaBuilder.map(STRING, SchemaBuilder.array(INT32).build()).build(),
+        {"a": [1]},
+        lambda value: value["a"].append(2),
+    ),
+    (INNER, Struct(INNER, items=[1]), lambda value: value["items"].append(2)),
+]
+
+
+@pytest.mark.parametrize(("schema", "default", "change"), CHANGEABLE, ids=["array", "map", "struct"])
+def test_who_changes_a_default_changes_no_schema_and_no_other_value(
+    schema: Schema, default: Any, change: Callable[[Any], object]
+) -> None:
+    before = copy.deepcopy(default)
+    made = SchemaBuilder.struct("S").field("f", schema.varied(False, default)).build()
+    change(default)
+    lacking = SchemaBuilder.struct("S").build()
+    converter = JsonConverter()
+    written = json.loads(converter.from_connect_data("t", made, Struct(made)) or b"")
+    message = json.dumps(written | {"payload": {}}).encode()
+    for read in (
+        lambda: made.field("f").schema.default,
+        lambda: Struct(made)["f"],
+        lambda: SchemaProjector.project(lacking, Struct(lacking), made)["f"],
+        lambda: converter.to_connect_data("t", message).value["f"],
+    ):
+        assert read() == before
+        change(read())
+        assert read() == before
+    assert copy.deepcopy(made) is made
 
 
 def test_a_schema_can_be_pickled() -> None:
