@@ -104,7 +104,9 @@ def _layout(names: tuple[str, ...]) -> tuple[Layout, pa.Schema]:
 Headers: TypeAlias = list[tuple[str, bytes | None]]
 ANY_PARTITION: Final = -1  # librdkafka's partitioner decides, by the key if there is one
 NOW: Final = 0  # as a timestamp
+_MOST_PARTITIONS: Final = 2**31 - 1
 _MICROSECONDS: Final = 1_000  # in a millisecond
+_MICROSECONDS_OF: Final = {"s": 1_000_000, "ms": 1_000}
 
 
 def headers_of(array: pa.Array) -> Iterator[Headers | None]:
@@ -122,26 +124,44 @@ def named_headers_of(array: pa.Array) -> Iterator[Headers | None]:
 
 
 def partitions_of(array: pa.Array) -> list[int]:
-    """The partition of each row; a null leaves it to the client. Raises EncodeError for a negative number."""
+    """The partition of each row; a null leaves it to the client. Raises EncodeError for others than 0 to 2**31 - 1."""
     numbers: list[int] = pc.fill_null(array, ANY_PARTITION).to_pylist()
-    if array.null_count < len(array) and pc.min(array).as_py() < 0:
-        number = next(number for number, partition in enumerate(array.to_pylist()) if (partition or 0) < 0)
-        raise row_error(f"expected a partition from 0 on, got {array[number].as_py()}", number)
+    if array.null_count < len(array):
+        least, most = pc.min_max(array).as_py().values()
+        odd = least if least < 0 else most
+        if not 0 <= odd <= _MOST_PARTITIONS:
+            raise row_error(f"expected a partition from 0 to {_MOST_PARTITIONS}, got {odd}", _first(array, odd))
     return numbers
 
 
 def moments_of(array: pa.Array) -> list[int]:
-    """The milliseconds since 1970 of each row; a null is the present time. Raises EncodeError for a time before."""
-    micros = array.cast(pa.timestamp("us", "UTC")).cast(pa.int64())
-    if len(micros) > micros.null_count and pc.min(micros).as_py() < _MICROSECONDS:
-        number = next(n for n, each in enumerate(micros.to_pylist()) if each is not None and each < _MICROSECONDS)
+    """The milliseconds since 1970 of each row; a null is the present time, and parts of them are cut off.
+
+    Raises:
+        EncodeError: a time is before the first millisecond, or does not fit in 64 bits as microseconds; has ``row``.
+    """
+    cut = pc.CastOptions(pa.timestamp("us", "UTC"), allow_time_truncate=True)
+    try:
+        micros = array.cast(options=cut).cast(pa.int64())
+    except pa.ArrowInvalid:
+        counts, most = array.cast(pa.int64()).drop_null(), 2**63 // _MICROSECONDS_OF[array.type.unit]
+        odd = next(each for each in counts.to_pylist() if abs(each) > most)
+        what = f"expected a timestamp that fits in 64 bits as microseconds, got {odd} {array.type.unit}"
+        raise row_error(what, _first(array.cast(pa.int64()), odd)) from None
+    if len(micros) > micros.null_count and (least := pc.min(micros).as_py()) < _MICROSECONDS:
         raise row_error(
-            f"expected a timestamp after 1970-01-01 00:00:00 UTC, got {micros[number].as_py()} microseconds",
-            number,
+            f"expected a timestamp after 1970-01-01 00:00:00 UTC, got {least} microseconds",
+            _first(micros, least),
             "the Kafka client takes 0 for the present time",
         )
     milliseconds: list[int] = pc.fill_null(pc.divide(micros, _MICROSECONDS), NOW).to_pylist()
     return milliseconds
+
+
+def _first(array: pa.Array, value: int) -> int:
+    """The first row with this value."""
+    row: int = pc.index(array, value).as_py()
+    return row
 
 
 def row_error(text: str, row: int, hint: str | None = None) -> EncodeError:

@@ -29,6 +29,7 @@ _Rows = TypeVar("_Rows")
 # Methods that tell confluent-kafka's messages from other objects.
 _PARTS_OF_CLIENT = attrgetter("value", "key", "headers", "offset", "error")
 _KNOWN = (pa.RecordBatch, pa.Table, pa.Array, pa.ChunkedArray)  # pyarrow can validate the size of their buffers
+_NULL = pa.null()  # the type of an array in which all rows are null
 _Damaged: TypeAlias = type[DecodeError | EncodeError]
 _OF_SEVERAL = "pa.RecordBatch.from_pylist(rows) makes columns of dicts, pa.Table.from_batches(batches) of batches"
 _INSTEAD_OF_COLUMNS = {
@@ -94,6 +95,8 @@ def pieces_of_messages(data: Any) -> Pieces:
         TypeError: ``data`` is neither Arrow data nor a list of bytes.
     """
     if isinstance(data, pa.Array):  # first, since most batches are such
+        if data.type.id == _NULL.id:
+            data = data.cast(pa.binary())
         _sound(data, DecodeError)
         schema, array = data.__arrow_c_array__()
         return schema, (array,)
@@ -102,6 +105,8 @@ def pieces_of_messages(data: Any) -> Pieces:
     values = _values(data, "value")
     if values is not None:
         return None, [values]
+    if str(getattr(data, "dtype", None) or getattr(data, "type", None)).lower() == str(_NULL):  # of polars, chunks
+        return pieces_of_messages(pa.nulls(len(data)))
     found = _pieces(_array_of_messages(data) if _is_list(data) else data, DecodeError)
     if found is None:
         raise _not_taken("messages", data, _INSTEAD_OF_MESSAGES)

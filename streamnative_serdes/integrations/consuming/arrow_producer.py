@@ -26,13 +26,14 @@ from streamnative_serdes.integrations.builders import KafkaAvroSerializerBuilder
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
 _MORE_SECONDS: Final = 5.0  # than the client needs to give a message up
-# The types that the column of each part of a message may have.
+# The types that the column of each part of a message may have; large_string, string_view and the like, too.
 _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "key": ("string", "binary", "null"),
-    "headers": ("list",),
+    "key": ("string", "binary"),
+    "headers": ("list<",),
     "partition": ("int",),
     "timestamp": ("timestamp",),
 }
+_HEADERS: Final = pa.list_(pa.struct({"key": pa.string(), "value": pa.binary()}))
 _REFUSED: Final = ("on_delivery", "dr_cb", "key.serializer", "key.serializer.builder", "transactional.id")
 
 
@@ -96,7 +97,7 @@ class ArrowProducer:
 
         Args:
             data: a record batch, a table, a data frame of polars or pandas, or anything else that ``serialize_batch``
-                takes.
+                takes; an array of structs has no columns for keys, headers, partitions and timestamps.
 
         Returns:
             the number of messages. :meth:`flush` or :meth:`close` tell whether they were delivered.
@@ -186,8 +187,18 @@ class ArrowProducer:
             return None
         name = self._parts[part]
         column = rows.column(name)
-        kind = str(column.type).removeprefix("large_")  # such as large_string, string_view, int32, list<...>
-        if not kind.startswith(_KINDS[part]):
-            found = f"{part}: expected a column of type {_KINDS[part][0]}, got {name!r:.80} of type {column.type}"
-            raise ConfigError(found[:500], topic=self.topic, hint="cast it")
+        if pa.types.is_null(column.type):
+            return None
+        if not str(column.type).removeprefix("large_").startswith(_KINDS[part]):
+            raise self._refused(part, column.type)
+        if part == "headers":
+            try:
+                column = column.cast(_HEADERS)
+            except pa.ArrowException:
+                raise self._refused(part, column.type) from None
         return list(read(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column))
+
+    def _refused(self, part: str, kind: pa.DataType) -> ConfigError:
+        expected = "list of structs (key: string, value: binary)" if part == "headers" else _KINDS[part][0]
+        found = f"{part}: expected a column of type {expected}, got {self._parts[part]!r:.80} of type {kind}"
+        return ConfigError(found[:500], topic=self.topic, hint="cast it")

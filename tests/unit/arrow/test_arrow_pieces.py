@@ -17,6 +17,7 @@ from streamnative_serdes import (  # noqa: E402 - requires pyarrow
     EncodeError,
     KafkaAvroDeserializer,
     KafkaAvroSerializer,
+    KeyValueSchema,
     SerdesError,
 )
 from streamnative_serdes.arrow import ColumnCodec, in_parts  # noqa: E402
@@ -106,6 +107,28 @@ def test_messages_of_any_kind_become_one_batch(make: Callable[[], Any]) -> None:
     assert isinstance(batch, pa.RecordBatch)
     batch.validate(full=True)
     assert batch.to_pylist() == ROWS
+
+
+@pytest.mark.parametrize(
+    "nulls",
+    [
+        lambda: [None, None],
+        lambda: pa.nulls(2),
+        lambda: pa.chunked_array([pa.nulls(1), pa.nulls(1)]),
+        lambda: pytest.importorskip("polars").Series([None, None]),
+        lambda: pytest.importorskip("pandas").Series([None, None]),
+    ],
+    ids=["a list", "an array", "a chunked array", "polars", "pandas"],
+)
+def test_messages_and_keys_may_be_null_in_all_rows(nulls: Callable[[], Any]) -> None:
+    assert CODEC.decode(nulls()).to_pylist() == [{"name": None, "age": None}] * 2
+    with LocalRegistry() as registry:
+        conf = {"schema.registry.url": registry.url}
+        pairs = KafkaAvroSerializer(conf, KeyValueSchema('"string"', USER, "SEPARATED")).serialize_batch(
+            "pairs", pa.table({"key": ["k", "k"], "value": ROWS[:2]})
+        )
+        found = KafkaAvroDeserializer(conf).deserialize_batch("pairs", pairs.column("value"), keys=nulls())
+        assert found.to_pylist() == [{"key": None, "value": row} for row in ROWS[:2]]
 
 
 def test_serializer_and_deserializer_accept_tables_lists_and_chunks() -> None:

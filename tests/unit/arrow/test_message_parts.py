@@ -35,9 +35,13 @@ def test_keys_are_bytes_text_or_nothing() -> None:
 def test_a_partition_from_zero_on_or_none() -> None:
     assert partitions_of(pa.array([None, 0, 7], pa.int32())) == [ANY_PARTITION, 0, 7]
     assert partitions_of(pa.array([None], pa.int32())) == [ANY_PARTITION]
-    with pytest.raises(EncodeError, match="expected a partition from 0 on, got -2") as caught:
+    with pytest.raises(EncodeError, match="expected a partition from 0 to 2147483647, got -2") as caught:
         partitions_of(pa.array([None, 0, -2], pa.int32()))
     assert caught.value.row == 2
+    assert partitions_of(pa.array([2**31 - 1])) == [2**31 - 1]
+    with pytest.raises(EncodeError, match="got 2147483648") as caught:
+        partitions_of(pa.array([0, 2**31]))
+    assert caught.value.row == 1
 
 
 def test_a_moment_from_the_first_millisecond_on_or_none() -> None:
@@ -45,6 +49,19 @@ def test_a_moment_from_the_first_millisecond_on_or_none() -> None:
     assert moments_of(pa.nulls(1, US)) == [NOW]
     with pytest.raises(EncodeError, match="got 999 microseconds") as caught:
         moments_of(pa.array([None, 1_000, 999], US))
+    assert caught.value.row == 2
+    assert moments_of(pa.array([1_999_999, None], pa.timestamp("ns"))) == [1, NOW]
+    with pytest.raises(EncodeError, match="got 999 microseconds"):
+        moments_of(pa.array([999_999], pa.timestamp("ns", "UTC")))
+
+
+@pytest.mark.parametrize(("unit", "most"), [("s", 2**63 // 10**6), ("ms", 2**63 // 10**3)])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_moment_that_64_bits_cannot_hold_is_an_error_with_its_row(unit: str, most: int, sign: int) -> None:
+    kind = pa.timestamp(unit)
+    assert moments_of(pa.array([most], kind)) == [most * 1000 if unit == "s" else most]
+    with pytest.raises(EncodeError, match=f"64 bits as microseconds, got {sign * (most + 1)} {unit}") as caught:
+        moments_of(pa.array([1, None, sign * (most + 1)], kind))
     assert caught.value.row == 2
 
 

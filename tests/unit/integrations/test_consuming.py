@@ -62,6 +62,7 @@ TOPICS = (
         "queue",
         "dropped",
         "large",
+        "nulls",
         "objects",
         "ends",
         "end",
@@ -164,7 +165,9 @@ def test_a_column_that_is_missing_is_an_error_before_anything_is_sent(conf: dict
         ("key", pa.array([1]), "key: expected a column of type string, got 'x' of type int64"),
         ("partition", pa.array(["0"]), "partition: expected a column of type int, got 'x' of type string"),
         ("timestamp", pa.array([5]), "timestamp: expected a column of type timestamp"),
-        ("headers", pa.array(["h"]), "headers: expected a column of type list"),
+        ("headers", pa.array(["h"]), "headers: expected a column of type list of structs"),
+        ("headers", pa.array([[1]]), "headers: expected a column of type list of structs"),
+        ("headers", pa.array([[{"key": "a", "value": 5}]]), r"\(key: string, value: binary\), got 'x' of type list<"),
     ],
 )
 def test_a_column_of_another_type_is_refused(conf: dict[str, Any], part: str, column: Any, text: str) -> None:
@@ -180,9 +183,11 @@ HEADERS = pa.list_(pa.struct({"key": pa.string(), "value": pa.binary()}))
     ("name", "column", "text"),
     [
         ("id", pa.array(["1", "2"]), "field id: .*long"),
-        ("to", pa.array([0, -1]), "expected a partition from 0 on, got -1"),
+        ("to", pa.array([0, 2**31]), "expected a partition from 0 to 2147483647, got 2147483648"),
+        ("to", pa.array([0, -1]), "expected a partition from 0 to 2147483647, got -1"),
         ("h", pa.array([None, [{"key": None, "value": b""}]], HEADERS), "expected a header's key of type string"),
         ("at", pa.array([None, 0], pa.timestamp("ms")), "expected a timestamp after 1970"),
+        ("at", pa.array([None, 2**60], pa.timestamp("s")), "expected a timestamp that fits in 64 bits"),
     ],
 )
 def test_a_row_that_cannot_be_sent_sends_none_of_its_table(
@@ -199,6 +204,21 @@ def test_a_row_that_cannot_be_sent_sends_none_of_its_table(
 
 
 # Rows there and back
+
+
+def test_parts_of_messages_may_be_null_in_all_rows_and_times_may_have_nanoseconds(conf: dict[str, Any]) -> None:
+    parts: dict[str, Any] = {"key": "k", "headers": "h", "partition": "to", "timestamp": "at"}
+    headers = pa.array([[{"value": "1", "key": "a"}]])  # a text, and the fields in another order
+    rows = pa.table({"id": [1], "k": pa.nulls(1), "h": pa.nulls(1), "to": pa.nulls(1), "at": pa.nulls(1)})
+    with ArrowProducer(conf, "nulls", ROW, **parts) as producer:
+        assert producer.write(rows) == 1
+        moment = pa.array([1_700_000_000_123_456_789], pa.timestamp("ns", "UTC"))
+        assert producer.write(rows.set_column(2, "h", headers).set_column(4, "at", moment)) == 1
+    with consuming(conf, "nulls", keep=["key", "headers", "timestamp"]) as consumer:
+        batch = read(consumer, 2)
+    assert batch.column("key").to_pylist() == [None, None]
+    assert batch.column("headers").to_pylist() == [None, [{"key": "a", "value": b"1"}]]
+    assert batch.column("timestamp").cast(pa.int64()).to_pylist()[1] == 1_700_000_000_123_000
 
 
 def test_frames_of_any_kind_are_written_and_the_key_is_a_field_if_the_schema_has_it(conf: dict[str, Any]) -> None:
