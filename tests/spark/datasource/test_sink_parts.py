@@ -48,7 +48,7 @@ def batch(**columns: pa.Array) -> pa.RecordBatch:
 @pytest.mark.parametrize(
     ("part", "place", "good", "sent", "wrong", "error"),
     [
-        ("partition", 3, pa.array([None, 0], pa.int32()), [ANY_PARTITION, 0], -1, "a partition from 0 to 2147483647, got -1"),
+        ("partition", 3, pa.array([None, 0], pa.int32()), [ANY_PARTITION, 0], -1, "to 2147483647, got -1"),
         ("timestamp", 4, pa.array([MILLISECOND, None], US), [1, NOW], EARLIER, "got 999 microseconds"),
         ("topic", 5, pa.array(["t", "u"]), ["t", "u"], None, "the row has no topic"),
         ("topic", 5, pa.array(["t", "u"]), ["t", "u"], "", "the row has no topic"),

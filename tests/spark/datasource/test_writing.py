@@ -298,7 +298,7 @@ def test_spark_itself_refuses_its_own_default_mode_and_overwrite_is_refused_by_n
 
 def test_a_task_that_fails_names_the_row(spark: SparkSession, broker: MockBroker, options: dict[str, str]) -> None:
     rows = spark.range(10, numPartitions=1).selectExpr("string(id) value", "int(if(id = 6, -3, 0)) partition")
-    with pytest.raises(PySparkException, match=r"expected a partition from 0 to 2147483647, got -3 \(row 6 of partition 0\)"):
+    with pytest.raises(PySparkException, match=r"expected a partition from 0 to .*, got -3 \(row 6 of partition 0\)"):
         write(rows, options, topic="none")
 
 
