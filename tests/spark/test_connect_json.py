@@ -319,6 +319,33 @@ def test_floats_of_32_bits_are_the_same_in_columns_read_fast_and_one_by_one() ->
     assert [each["a"] for each in read(schema, messages)] == values
 
 
+@pytest.mark.parametrize(
+    ("kind", "texts"),
+    [
+        (FLOAT32, ["-0", "-0.0", "0", "1"]),
+        (FLOAT64, ["-0", "-0.0", "0", "1"]),
+        (Decimal.schema(-2), ["100", "1", "0.1e1", "1E+2"]),
+    ],
+    ids=["float32", "float64", "decimal"],
+)
+def test_numbers_are_the_same_in_columns_read_fast_and_one_by_one(kind: Schema, texts: list[str]) -> None:
+    converter = JsonConverter({"decimal.format": "NUMERIC"})
+    schema = SchemaBuilder.struct().field("a", kind).build()
+    zero: Any = PythonDecimal("0E+2") if kind.name else 0.0
+    written = converter.from_connect_data(TOPIC, schema, Struct(schema, a=zero)) or b""
+    start = written[: written.index(b'"payload":')]
+    for text in texts:
+        given = start + b'"payload":{"a":%s}}' % text.encode()
+        errors: dict[int, str] = {}
+        found = read(schema, [given] * 100, errors)  # more than are read one by one
+        try:
+            expected = converter.to_connect_data(TOPIC, given).value["a"]
+        except DecodeError:
+            assert sorted(errors) == list(range(100))
+        else:
+            assert [str(float(each["a"])) for each in found] == [str(float(expected))] * 100  # -0.0 is not 0.0
+
+
 def test_a_timestamp_that_spark_cannot_hold_is_an_error() -> None:
     schema = SchemaBuilder.struct().field("a", Timestamp.schema()).build()
     envelope = message(schema, Struct(schema, a=dt.datetime(1970, 1, 1, tzinfo=dt.UTC)))

@@ -257,6 +257,8 @@ def _leaf(schema: Schema, raw: pa.Array) -> pa.Array:
     if logical is Decimal and pa.types.is_string(raw.type):
         return _decimals(schema, raw)
     if logical is Decimal:
+        if Decimal.scale(schema) < 0:
+            raise NotReadError("a number of a negative scale, which not every number has")
         raw.validate(full=True)  # the reader takes an integer of too many digits
         return raw
     if schema.type is Type.BYTES and logical is None:
@@ -264,8 +266,12 @@ def _leaf(schema: Schema, raw: pa.Array) -> pa.Array:
     symbols = Enum.symbols(schema) if schema.name != Enum.DEBEZIUM_NAME else None
     if symbols is not None and not pc.all(pc.is_in(raw.drop_null(), pa.array(list(symbols), pa.string()))).as_py():
         raise NotReadError("a symbol that the enum does not have")
-    if schema.type in (Type.FLOAT32, Type.FLOAT64) and pc.any(pc.is_inf(raw)).as_py():
-        raise NotReadError("a number that is too large")
+    if schema.type in (Type.FLOAT32, Type.FLOAT64):
+        if pc.any(pc.is_inf(raw)).as_py():
+            raise NotReadError("a number that is too large")
+        bits = 32 if schema.type is Type.FLOAT32 else 64
+        if pc.any(pc.equal(raw.view(f"int{bits}"), -1 << bits - 1)).as_py():
+            raise NotReadError("-0, which is an integer, or -0.0")
     return raw
 
 
