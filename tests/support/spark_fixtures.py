@@ -20,7 +20,9 @@ def spark() -> Iterator[SparkSession]:
 
     # Tasks of the demo need its modules in the workers, as `make demo` sees to. A failed task is repeated once.
     patch = pytest.MonkeyPatch()
-    patch.setenv("PYTHONPATH", str(Path(__file__).parents[2] / "examples"), prepend=os.pathsep)
+    for folder in (Path(__file__).parents[2] / "examples", Path(__file__).parent):
+        patch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
+    patch.setenv("PYSPARK_SUBMIT_ARGS", "--conf spark.python.daemon.module=preloaded_daemon pyspark-shell")
     with local_session("tests", cores="*,2") as session:
         patch.undo()
         # Read the small file in several tasks, as the whole file would be; and shuffle few rows in few tasks.

@@ -1,0 +1,12 @@
+"""PySpark's daemon, with what all workers import. It forks a worker for each task and each plan of a Python data source."""
+
+import pandas  # noqa: F401 - as all below
+import pyarrow.compute
+import pyarrow.dataset  # noqa: F401
+import pyspark.worker  # noqa: F401
+from pyspark.daemon import manager
+
+import streamnative_serdes.spark.datasource  # noqa: F401
+
+if __name__ == "__main__":
+    manager()
