@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from struct import Struct
@@ -41,6 +40,7 @@ from streamnative_serdes.errors import DecodeError, EncodeError
 from streamnative_serdes.key_value import INLINE
 
 from .avro_json import Form, JsonWriter, form_of, read_moment, reader_of, show_moment
+from .json_numbers import dumps, parse
 
 _BASE64: Final = "base64"
 # Members of decode's lines for the place of a message; they do not matter for writing the message again.
@@ -115,7 +115,7 @@ class Line:
 def parse_line(text: str | bytes, *, values: bool = False, halves: str | None = None) -> Line:
     """Read a line; with ``values``, a line is the value alone. ``halves``: the encoding of a KEY_VALUE topic."""
     try:
-        tree = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_distinct)
+        tree = parse(text, parse_constant=_no_constant, object_pairs_hook=_distinct)
     except (ValueError, RecursionError) as error:
         raise EncodeError(f"not a line of JSON: {error or 'nested too deeply'}") from None
     if not values:
@@ -266,10 +266,10 @@ def _avro(known: SchemaVersion, options: CodecArguments) -> TypedJson:
 def _json(form: Format) -> TypedJson:
     def show(data: bytes) -> Any:
         form.decode(data)  # says what is wrong, and where
-        return json.loads(data, parse_constant=str)
+        return parse(data, parse_constant=str)
 
     def read(value: Any) -> bytes:
-        data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+        data = dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
         try:
             form.encode(form.decode(data))
         except DecodeError as error:

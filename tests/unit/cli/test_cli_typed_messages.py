@@ -36,6 +36,7 @@ KEY1: Final = Codec(KEY).encode({"id": 1})
 @pytest.fixture(scope="module")
 def broker() -> Iterator[MockBroker]:
     topics = ["separated", "inline", "framed", "mixed", "json", "strict", "copy", "again", "bad", "proto", "pairs"]
+    topics += ["numbers", "renumbered", "digits", "copied"]
     with MockBroker(dict.fromkeys([*topics, *VALUES, "BYTES", "NONE"], 1)) as broker:
         yield broker
 
@@ -227,6 +228,40 @@ def test_json_is_shown_as_it_is_and_goes_back_to_the_same_bytes(
     ):
         assert expected in run("produce", "strict", stdin=lines_of([{"value": value}]), code=1).err
     assert "--schema is for topics of type AVRO" in decoded_with_schema(run, "json")
+
+
+NUMBERS: Final = {
+    "type": "record", "name": "N", "fields": [
+        {"name": "d", "type": ["null", {"type": "string", "java-class": "java.math.BigDecimal"}], "default": None},
+        {"name": "x", "type": ["null", "double"], "default": None},
+    ],
+}  # fmt: skip
+TEXTS_OF_NUMBERS: Final = [b'{"d":12345678901234567890.12,"x":null}', b'{"d":1.50}', b'{"d":1E+400}', b'{"x":-0}']
+
+
+def test_numbers_of_json_keep_their_text(run: CommandLine, registry: LocalRegistry, broker: MockBroker) -> None:
+    for topic in ("numbers", "renumbered"):
+        post(registry, topic, "JSON", json.dumps(NUMBERS))
+    send(broker, "numbers", *[(None, text) for text in TEXTS_OF_NUMBERS])
+    decoded = run("decode", "numbers", "--values").out
+    assert [line.replace(" ", "").encode() for line in decoded.splitlines()] == TEXTS_OF_NUMBERS
+    assert '"d": 1E+400' in run("decode", "numbers", "--pretty").out
+    run("produce", "renumbered", "--values", stdin=decoded)
+    assert [value for _, value in received(broker, "renumbered", 4)] == TEXTS_OF_NUMBERS
+    dry = ("produce", "renumbered", "--values", "--dry-run")
+    assert "a float can hold" in run(*dry, stdin='{"x": 1e999}\n', code=1).err
+
+
+def test_numbers_of_json_keep_their_text_in_both_halves(
+    run: CommandLine, registry: LocalRegistry, broker: MockBroker
+) -> None:
+    half = TypedSchema("JSON", NUMBERS)
+    for topic in ("digits", "copied"):
+        registered(registry, topic, KeyValueSchema(half, half, "SEPARATED"))
+    messages = [(text, text) for text in TEXTS_OF_NUMBERS]
+    send(broker, "digits", *messages)
+    run("produce", "copied", stdin=run("decode", "digits").out)
+    assert received(broker, "copied", 4) == messages
 
 
 @pytest.mark.parametrize("kind", ["BYTES", "NONE"])
