@@ -417,6 +417,25 @@ def test_a_file_of_another_form_is_refused(shared: CommandLine, form: str) -> No
     assert f"line 1 is not {form}" in ended.err
 
 
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (("--from", "beginning"), "--from"),
+        (("--partition", "0"), "--partition"),
+        (("-f",), "--follow"),
+        (("--key", "a"), "--key"),
+        (("--partition", "0", "--from", "-1"), "--from, --partition"),
+    ],
+)
+def test_messages_from_a_file_are_not_chosen_by_place_or_key(
+    shared: CommandLine, options: tuple[str, ...], named: str
+) -> None:
+    for command in ("decode", "tail"):
+        ended = shared(command, "users", "--input", "-", *options, stdin=BODY, code=2)
+        assert f"{named}: messages from a file (--input) have no place and no key" in " ".join(ended.err.split())
+    assert shared("tail", "users", "--input", "-", "--values", stdin=BODY).lines == [ADA]
+
+
 # produce
 
 
