@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Final, cast
@@ -296,11 +296,24 @@ def _opened(stack: ExitStack, path: Path | None) -> BinaryIO | None:
     if path is None:
         return None
     try:
-        return stack.enter_context(path.open("xb"))
+        file = path.open("xb")
     except FileExistsError:
         raise click.UsageError(f"{path} exists, and is not overwritten") from None
     except OSError as error:
         raise click.UsageError(f"{path} cannot be written: {error.strerror}") from None
+    stack.enter_context(_removed_if_empty(path))
+    return stack.enter_context(file)
+
+
+@contextmanager
+def _removed_if_empty(path: Path) -> Iterator[None]:
+    """Remove a file if the block fails before it writes anything: the corrected command needs the name."""
+    try:
+        yield
+    except BaseException:
+        if path.stat().st_size == 0:
+            path.unlink()
+        raise
 
 
 def _standard_output(target: str) -> BinaryIO:

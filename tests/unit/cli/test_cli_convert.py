@@ -239,7 +239,7 @@ def test_an_entry_is_converted_as_a_whole_or_not_at_all(run: CommandLine) -> Non
     entry[-1] ^= 1
     for target in ("json", "kafka", "pulsar"):
         run("convert", "--to", target, dump(bytes(entry), name=f"{target}.dump"), "-o", f"{target}.out", code=1)
-        assert Path(f"{target}.out").read_bytes() == b""
+        assert not Path(f"{target}.out").exists()
 
 
 def test_a_damaged_entry_inside_a_transaction_leaves_the_transaction_as_it_was(run: CommandLine) -> None:
@@ -258,7 +258,7 @@ def test_the_bound_of_held_records_ends_the_command_in_any_case(run: CommandLine
     assert ended.err.startswith("Error: partition 0, entry 12:2: ")
     assert "expected the end of the open transactions" in ended.err
     assert "goes on" not in ended.err
-    assert Path("kept").read_bytes() == b""
+    assert not Path("kept").exists()
 
 
 def test_a_batch_that_would_be_too_large_is_kept(run: CommandLine) -> None:
@@ -284,6 +284,19 @@ def test_several_partitions_cannot_become_one_file_of_batches(run: CommandLine) 
     ended = run("convert", "--to", "kafka", name, "-o", "out.log", code=1)
     assert "expected one partition for --to kafka, got 0 and 1" in ended.err
     run("convert", "--to", "kafka", "--partition", "1", name, "-o", "one.log")
+
+
+def test_a_failed_command_leaves_no_empty_file(run: CommandLine) -> None:
+    before = dump(*of(golden()["none"]))
+    files = ("--output", "out", "--failed", "kept")
+    assert "address is missing" in run("convert", "--topic", "t", *files, code=2).err
+    assert "exists" in run("convert", before, "--output", "out", "--failed", before, code=2).err
+    assert [str(path) for path in Path().iterdir()] == [before]
+    run("convert", before, *files)
+    assert len(Path("out").read_text().splitlines()) == 18
+    Path("bad.dump").write_bytes(Path(before).read_bytes()[:-1])
+    run("convert", "bad.dump", "--output", "part", code=1)
+    assert len(Path("part").read_text().splitlines()) == 6
 
 
 def test_files_that_exist_are_not_overwritten(run: CommandLine) -> None:
