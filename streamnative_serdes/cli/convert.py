@@ -224,6 +224,8 @@ def convert(
         raise click.UsageError("--start and --blanks need --topic")
     if input_format == "batches" and target == "entries":
         raise click.UsageError("Kafka's batches are no entries: --to pulsar makes entries of them")
+    if partition is not None and input_format != "entries":
+        raise click.UsageError("--partition is for dumps and --topic: other entries and batches do not name theirs")
     if external_ids != "none" and target != "pulsar":
         raise click.UsageError("--external-ids needs --to pulsar")
     with ExitStack() as stack:
@@ -239,7 +241,11 @@ def convert(
             items = _of_topic(stack, connection, topic, partition, start, blanks)
         else:
             items = _of_files(files or (sys.stdin.buffer,), input_format, max_batch_size)
-        for item in items:
+        for number, item in enumerate(items, 1):
+            if partition is not None and item.stored.partition < 0:
+                raise click.UsageError(
+                    f"--partition {partition}: {item.place or f'entry {number}'} does not name its partition"
+                )
             if partition is None or item.stored.partition == partition:
                 conversion.add(item)
         conversion.finish()

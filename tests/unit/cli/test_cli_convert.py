@@ -189,7 +189,7 @@ def test_entries_can_stay_as_they_are(run: CommandLine) -> None:
     name = dump(*of(TRANSACTIONS), StoredEntry(b"not even an entry"))
     run("convert", "--to", "entries", name, "--output", "out.dump")
     assert Path("out.dump").read_bytes() == Path(name).read_bytes()
-    run("convert", "--to", "entries", "--partition", "5", name, "--output", "none.dump")
+    run("convert", "--to", "entries", "--partition", "5", dump(*of(TRANSACTIONS)), "--output", "none.dump")
     assert read("none.dump") == []
 
 
@@ -318,11 +318,17 @@ def test_files_that_exist_are_not_overwritten(run: CommandLine) -> None:
         (["--blanks", "a.dump"], "--start and --blanks need --topic"),
         (["--start", "1", "--topic", "t"], "expected LEDGER:ENTRY"),
         (["--topic", "t"], "the registry's address is missing"),
+        (["--partition", "0", "--input-format", "entry", "a.dump"], "--partition is for dumps and --topic"),
+        (["--partition", "0", "--input-format", "batches", "a.dump"], "--partition is for dumps and --topic"),
+        (["--partition", "0", "b.dump"], "--partition 0: entry 2 does not name its partition"),
+        (["--partition", "0", "c.dump"], "--partition 0: entry 12:7 does not name its partition"),
         (["--max-batch-size", "0", "a.dump"], "Invalid value for '--max-batch-size'"),
     ],
 )
 def test_what_does_not_go_together_is_said(run: CommandLine, arguments: list[str], said: str) -> None:
     dump()
+    dump(StoredEntry(b"x", 1), StoredEntry(b"x"), name="b.dump")
+    dump(StoredEntry(b"x", -1, 12, 7), name="c.dump")
     assert said in run("convert", *arguments, code=2).err
 
 
