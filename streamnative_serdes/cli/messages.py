@@ -192,7 +192,9 @@ class _View:
 
     def _wants(self, key: Any, data: Any) -> bool:
         """Whether a message has the key that is asked for, as text or, if it is data, as JSON."""
-        return self.wanted is None or key == self.wanted.encode() or (data is not NO_KEY and data == _json(self.wanted))
+        if self.wanted is None or key == self.wanted.encode("utf-8", "surrogateescape"):  # bytes as they were typed
+            return True
+        return data is not NO_KEY and bool(data == _json(self.wanted))
 
     def _show(self, place: dict[str, Any], decoded: Decoded) -> None:
         self.shown += 1

@@ -340,6 +340,7 @@ def test_messages_are_chosen_by_key(run: CommandLine, broker: MockBroker) -> Non
     assert "1 of 3 messages cannot be read" in shown.err
     assert [one["offset"] for one in run("decode", "users", "--key", "a", "--max", "2").lines] == [0, 3]
     assert run("decode", "users", "--key", "none").out == ""
+    assert [one["offset"] for one in run("decode", "users", "--key", "\udcff").lines] == [4]
 
 
 def test_each_message_is_a_line_of_the_format(run: CommandLine, broker: MockBroker) -> None:
