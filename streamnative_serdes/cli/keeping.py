@@ -8,6 +8,7 @@ from typing import Final
 
 import click
 
+from streamnative_serdes._files import require_new
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.schema_registry import SchemaRegistryClient, TopicName
 from streamnative_serdes.schema_registry.backups import Restoration, Saved, name_for, read, take, write
@@ -28,6 +29,7 @@ def backup(connection: Connection, topics: tuple[str, ...], namespace: str | Non
     """Save all schemas of TOPICS to a file."""
     if not topics and namespace is None:
         raise click.UsageError("name topics, or --namespace TENANT/NAMESPACE")
+    require_new(output)
     with connection.client() as client:
         names = {str(name): name for name in map(connection.full_name, topics)}
         names |= {str(name): name for name in (client.topics(namespace) if namespace is not None else ())}
@@ -60,6 +62,8 @@ def delete(connection: Connection, topic: str, force: bool, path: Path | None, y
     path = path or name_for(name)
     with connection.client() as client:
         saved = take(client, [name])
+        if saved:
+            require_new(path)
         _tell(saved)
         if not dry_run and not yes and (saved or force):
             click.confirm(f"Delete all schemas of {name}?", abort=True, err=True)

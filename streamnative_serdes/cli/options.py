@@ -56,7 +56,16 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _ENVIRONMENT: Final = "STREAMNATIVE_SERDES_"
 _URL, _BROKER = "schema.registry.url", "bootstrap.servers"
-FILE: Final = click.Path(dir_okay=False, path_type=Path)
+
+
+class _NamedFile(click.Path):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":  # to a Path it is the current folder
+            self.fail("the name is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FILE: Final = _NamedFile(dir_okay=False, path_type=Path)
 GIVEN_FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
 PARTITIONS: Final = click.option(
     "--partition", "partitions", multiple=True, type=click.IntRange(0), help="Only this one; can be repeated."

@@ -90,8 +90,13 @@ def test_a_namespace_is_saved_by_its_topics(run: CommandLine, registry: LocalReg
 def test_a_backup_does_not_overwrite_a_file(run: CommandLine, registry: LocalRegistry) -> None:
     put(registry, USERS, FIRST)
     Path("all.json").write_text("precious")
-    assert "exists already" in run("schemas", "backup", "users", "-o", "all.json", code=1).err
+    for arguments in (("backup", "users", "-o", "all.json"), ("delete", "users", "--yes", "--backup", "all.json")):
+        for dry in ((), ("--dry-run",)):
+            ended = run("schemas", *arguments, *dry, code=1)
+            assert (ended.out, "all.json exists already" in ended.err) == ("", True)
+        assert "the name is empty" in run("schemas", *arguments[:-1], "", code=2).err
     assert Path("all.json").read_text() == "precious"
+    assert shown(registry) == [(0, FIRST)]
 
 
 def test_a_backup_needs_topics(run: CommandLine) -> None:
