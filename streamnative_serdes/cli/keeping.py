@@ -58,6 +58,8 @@ def delete(connection: Connection, topic: str, force: bool, path: Path | None, y
 
     The next schema gets a number above all former ones, unless --force is given.
     """
+    if as_json() and not yes and not dry_run:
+        raise click.UsageError("--json needs --yes or --dry-run: programs are not asked")
     name = connection.full_name(topic)
     path = path or name_for(name)
     with connection.client() as client:

@@ -248,29 +248,28 @@ class Command(click.Command):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        as_json = "--json" in args
-        try:
+        with usage_reported(as_json="--json" in args):
             return super().make_context(info_name, args, parent, **extra)
-        except click.UsageError as error:
-            if as_json:
-                _refuse(error)
-            raise
 
     def invoke(self, ctx: click.Context) -> Any:
+        as_json = bool(ctx.params.get("json"))
         try:
-            with _logged(as_json=bool(ctx.params.get("json"))):
+            with _logged(as_json=as_json), usage_reported(as_json=as_json):
                 return super().invoke(ctx)
-        except click.UsageError as error:
-            if ctx.meta.get("json"):
-                _refuse(error)
-            raise
         except (FailureError, SerdesError, KafkaException, RecursionError, KeyboardInterrupt) as error:
             _fail(ctx, error)
 
 
-def _refuse(error: click.UsageError) -> NoReturn:
-    FailureError(error.format_message(), USAGE, kind=type(error).__name__).show(as_json=True)
-    raise click.exceptions.Exit(USAGE)
+@contextmanager
+def usage_reported(*, as_json: bool) -> Iterator[None]:
+    """With ``as_json``, report an error of usage as JSON; otherwise click does, as text."""
+    try:
+        yield
+    except click.UsageError as error:
+        if not as_json:
+            raise
+        FailureError(error.format_message(), USAGE, kind=type(error).__name__).show(as_json=True)
+        raise click.exceptions.Exit(USAGE) from None
 
 
 def _fail(ctx: click.Context, error: BaseException) -> NoReturn:

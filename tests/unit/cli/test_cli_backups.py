@@ -131,6 +131,14 @@ def test_deleting_asks_and_takes_anything_but_yes_for_no(
     assert shown(registry) == []
 
 
+def test_programs_are_not_asked_before_a_deletion(run: CommandLine, registry: LocalRegistry) -> None:
+    put(registry, USERS, FIRST)
+    ended = run("schemas", "delete", "users", "--json", stdin="y\n", code=2)
+    assert "--json needs --yes" in json.loads(ended.err)["error"]["message"]
+    assert shown(registry) == [(0, FIRST)]
+    assert run("schemas", "delete", "users", "--json", "--yes").json["deleted"] == 1
+
+
 def test_a_schema_that_came_while_people_were_asked_is_in_the_backup(
     run: CommandLine, registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
