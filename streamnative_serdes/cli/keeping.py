@@ -13,7 +13,7 @@ from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.schema_registry import SchemaRegistryClient, TopicName
 from streamnative_serdes.schema_registry.backups import Restoration, Saved, name_for, read, take, write
 
-from .options import FILE, GIVEN_FILE, Connection, connected, topic_name
+from .options import FILE, GIVEN_FILE, Connection, connected, namespace_name, topic_name
 from .output import Command, FailureError, as_json, counted, failure_of, say, show
 
 _DRY_RUN: Final = click.option("--dry-run", is_flag=True, help="Only say what would happen.")
@@ -21,7 +21,9 @@ _DRY_RUN: Final = click.option("--dry-run", is_flag=True, help="Only say what wo
 
 @click.command(cls=Command)
 @click.argument("topics", nargs=-1, callback=topic_name)
-@click.option("--namespace", metavar="TENANT/NAMESPACE", help="All topics of this namespace as well.")
+@click.option(
+    "--namespace", metavar="TENANT/NAMESPACE", callback=namespace_name, help="All topics of this namespace as well."
+)
 @click.option("--output", "-o", type=FILE, required=True, help="The file to write; it must not exist.")
 @_DRY_RUN
 @connected

@@ -159,6 +159,8 @@ def _from_file(file: IO[bytes], form: str) -> _Incoming:
         return
     for number, line in enumerate(file, 1):
         text = line.strip()
+        if not text:
+            continue
         try:
             data = base64.b64decode(text, validate=True) if form == "base64" else bytes.fromhex(text.decode())
         except (binascii.Error, ValueError) as error:

@@ -34,6 +34,7 @@ from streamnative_serdes import _config
 from streamnative_serdes._nearest import did_you_mean
 from streamnative_serdes.errors import ConfigError, SerdesError
 from streamnative_serdes.schema_registry import SchemaRegistryClient, TopicName
+from streamnative_serdes.schema_registry.topic_name import namespace_path
 
 from .output import say
 
@@ -255,6 +256,16 @@ def topic_name(_context: click.Context, _parameter: click.Parameter, value: Any)
         for name in value if isinstance(value, tuple) else (value,):
             if name is not None:
                 TopicName.parse(name)
+    except SerdesError as error:
+        raise click.BadParameter(str(error)) from None
+    return value
+
+
+def namespace_name(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    """Check a namespace, if there is one; click calls this function."""
+    try:
+        if value is not None:
+            namespace_path(value)
     except SerdesError as error:
         raise click.BadParameter(str(error)) from None
     return value

@@ -394,8 +394,8 @@ def test_following_shows_new_messages_until_ctrl_c(run: CommandLine, broker: Moc
     ("form", "content"),
     [
         ("raw", header.pack(0) + BODY),
-        ("hex", (header.pack(0) + BODY).hex().encode() + b"\n" + BODY.hex().encode()),
-        ("base64", base64.b64encode(header.pack(0) + BODY) + b"\r\n" + base64.b64encode(BODY) + b"\n"),
+        ("hex", (header.pack(0) + BODY).hex().encode() + b"\n \n" + BODY.hex().encode()),
+        ("base64", base64.b64encode(header.pack(0) + BODY) + b"\r\n" + base64.b64encode(BODY) + b"\n\r\n"),
     ],
 )
 def test_messages_are_read_from_a_file_or_from_standard_input(

@@ -177,3 +177,4 @@ def test_a_port_in_use_is_an_error_of_one_line() -> None:
         finally:
             process.kill()
     assert ended.err.startswith(f"Error: cannot listen on 127.0.0.1:{port}")
+    assert "an-option-is-unknown" not in ended.err
