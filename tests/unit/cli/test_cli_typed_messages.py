@@ -360,3 +360,43 @@ def test_primitive_types_are_shown_and_written(
     run("produce", kind, stdin=lines_of(lines[:2]))
     assert received(broker, kind, 5)[3:] == [(b"k", payload), (None, None)]
     assert "expected" in run("produce", kind, stdin=lines_of([{"value": {}}]), code=1).err
+
+
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    [
+        ("TIMESTAMP", 253402300800000),
+        ("DATE", -62135596800001),
+        ("TIME", 2**63 - 1),
+        ("LOCAL_DATE", 2932897),
+        ("LOCAL_DATE", -(2**63)),
+    ],
+)
+def test_dates_beyond_the_calendar_are_numbers_and_go_back_to_the_same_bytes(
+    run: CommandLine, registry: LocalRegistry, broker: MockBroker, kind: str, number: int
+) -> None:
+    post(registry, kind, kind)
+    payload, before = number.to_bytes(8, signed=True), len(run("decode", kind, code=None).lines)
+    send(broker, kind, (b"k", payload))
+    [line] = run("decode", kind, "--from", "-1").lines
+    assert line["value"] == number
+    run("produce", kind, stdin=lines_of([line]))
+    assert received(broker, kind, before + 2)[-2:] == [(b"k", payload)] * 2
+    for value in (2**63, True, 1.0):
+        assert "expected" in run("produce", kind, "--values", "--dry-run", stdin=json.dumps(value), code=1).err
+
+
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [
+        ("LOCAL_TIME", b"\xff" * 8),
+        ("LOCAL_DATE_TIME", bytes(8) + b"\xff" * 8),
+        ("INSTANT", b"\x7f" + b"\xff" * 7 + bytes(4)),
+    ],
+)
+def test_times_that_java_cannot_read_are_refused(
+    run: CommandLine, registry: LocalRegistry, kind: str, data: bytes
+) -> None:
+    post(registry, kind, kind)
+    ended = run("decode", kind, "--input", "-", stdin=data, code=1)
+    assert f"{kind} is " in ended.json["error"]
