@@ -49,12 +49,18 @@ def save(path: Path, document: Document, *, overwrite: bool = True) -> None:
     Raises:
         FileError: the file cannot be written, or exists and is not to be overwritten. An old file is unchanged.
     """
-    if not overwrite and path.exists():
-        raise FileError(f"{path} exists already", hint="remove it, or choose another name")
+    if not overwrite:
+        require_new(path)
     try:
         rewrite(path, [json.dumps(_members(document), indent=2) + "\n"])
     except OSError as error:
         raise FileError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def require_new(path: Path) -> None:
+    """Raises FileError if there is such a file."""
+    if path.exists():
+        raise FileError(f"{path} exists already", hint="remove it, or choose another name")
 
 
 def load(path: Path, kind: str) -> Document:

@@ -51,16 +51,20 @@ class CommandGroup(click.Group):
 
 
 class _Main(CommandGroup):
-    def make_context(self, *args: Any, **extra: Any) -> click.Context:
-        from .output import output_required
+    def make_context(self, info_name: str | None, args: list[str], *others: Any, **extra: Any) -> click.Context:
+        from .output import output_required, usage_reported
 
-        with output_required():  # --help writes, too; click itself would end with the code of a failed check
-            return super().make_context(*args, **extra)
+        as_json = "--json" in args
+        # --help writes, too; click itself would end with the code of a failed check
+        with output_required(), usage_reported(as_json=as_json):
+            context = super().make_context(info_name, args, *others, **extra)
+        context.meta["json"] = as_json
+        return context
 
     def invoke(self, ctx: click.Context) -> Any:
-        from .output import output_required
+        from .output import output_required, usage_reported
 
-        with output_required(ctx):
+        with output_required(ctx), usage_reported(as_json=ctx.meta["json"]):
             return super().invoke(ctx)
 
 

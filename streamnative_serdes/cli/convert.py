@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Final, cast
@@ -224,6 +224,8 @@ def convert(
         raise click.UsageError("--start and --blanks need --topic")
     if input_format == "batches" and target == "entries":
         raise click.UsageError("Kafka's batches are no entries: --to pulsar makes entries of them")
+    if partition is not None and input_format != "entries":
+        raise click.UsageError("--partition is for dumps and --topic: other entries and batches do not name theirs")
     if external_ids != "none" and target != "pulsar":
         raise click.UsageError("--external-ids needs --to pulsar")
     with ExitStack() as stack:
@@ -239,7 +241,11 @@ def convert(
             items = _of_topic(stack, connection, topic, partition, start, blanks)
         else:
             items = _of_files(files or (sys.stdin.buffer,), input_format, max_batch_size)
-        for item in items:
+        for number, item in enumerate(items, 1):
+            if partition is not None and item.stored.partition < 0:
+                raise click.UsageError(
+                    f"--partition {partition}: {item.place or f'entry {number}'} does not name its partition"
+                )
             if partition is None or item.stored.partition == partition:
                 conversion.add(item)
         conversion.finish()
@@ -296,11 +302,24 @@ def _opened(stack: ExitStack, path: Path | None) -> BinaryIO | None:
     if path is None:
         return None
     try:
-        return stack.enter_context(path.open("xb"))
+        file = path.open("xb")
     except FileExistsError:
         raise click.UsageError(f"{path} exists, and is not overwritten") from None
     except OSError as error:
         raise click.UsageError(f"{path} cannot be written: {error.strerror}") from None
+    stack.enter_context(_removed_if_empty(path))
+    return stack.enter_context(file)
+
+
+@contextmanager
+def _removed_if_empty(path: Path) -> Iterator[None]:
+    """Remove a file if the block fails before it writes anything: the corrected command needs the name."""
+    try:
+        yield
+    except BaseException:
+        if path.stat().st_size == 0:
+            path.unlink()
+        raise
 
 
 def _standard_output(target: str) -> BinaryIO:

@@ -8,11 +8,12 @@ from typing import Final
 
 import click
 
+from streamnative_serdes._files import require_new
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.schema_registry import SchemaRegistryClient, TopicName
 from streamnative_serdes.schema_registry.backups import Restoration, Saved, name_for, read, take, write
 
-from .options import FILE, GIVEN_FILE, Connection, connected, topic_name
+from .options import FILE, GIVEN_FILE, Connection, connected, namespace_name, topic_name
 from .output import Command, FailureError, as_json, counted, failure_of, say, show
 
 _DRY_RUN: Final = click.option("--dry-run", is_flag=True, help="Only say what would happen.")
@@ -20,7 +21,9 @@ _DRY_RUN: Final = click.option("--dry-run", is_flag=True, help="Only say what wo
 
 @click.command(cls=Command)
 @click.argument("topics", nargs=-1, callback=topic_name)
-@click.option("--namespace", metavar="TENANT/NAMESPACE", help="All topics of this namespace as well.")
+@click.option(
+    "--namespace", metavar="TENANT/NAMESPACE", callback=namespace_name, help="All topics of this namespace as well."
+)
 @click.option("--output", "-o", type=FILE, required=True, help="The file to write; it must not exist.")
 @_DRY_RUN
 @connected
@@ -28,6 +31,7 @@ def backup(connection: Connection, topics: tuple[str, ...], namespace: str | Non
     """Save all schemas of TOPICS to a file."""
     if not topics and namespace is None:
         raise click.UsageError("name topics, or --namespace TENANT/NAMESPACE")
+    require_new(output)
     with connection.client() as client:
         names = {str(name): name for name in map(connection.full_name, topics)}
         names |= {str(name): name for name in (client.topics(namespace) if namespace is not None else ())}
@@ -56,10 +60,14 @@ def delete(connection: Connection, topic: str, force: bool, path: Path | None, y
 
     The next schema gets a number above all former ones, unless --force is given.
     """
+    if as_json() and not yes and not dry_run:
+        raise click.UsageError("--json needs --yes or --dry-run: programs are not asked")
     name = connection.full_name(topic)
     path = path or name_for(name)
     with connection.client() as client:
         saved = take(client, [name])
+        if saved:
+            require_new(path)
         _tell(saved)
         if not dry_run and not yes and (saved or force):
             click.confirm(f"Delete all schemas of {name}?", abort=True, err=True)

@@ -24,10 +24,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
+import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from struct import Struct
 from typing import Any, Final, NamedTuple, TypeVar
 
 from confluent_kafka import Message
@@ -41,6 +40,7 @@ from streamnative_serdes.errors import DecodeError, EncodeError
 from streamnative_serdes.key_value import INLINE
 
 from .avro_json import Form, JsonWriter, form_of, read_moment, reader_of, show_moment
+from .json_numbers import dumps, parse
 
 _BASE64: Final = "base64"
 # Members of decode's lines for the place of a message; they do not matter for writing the message again.
@@ -53,11 +53,7 @@ _MOST_TIME: Final = 2**63 - 1
 _Done = TypeVar("_Done")
 _NULL: Final = b"\xff\xff\xff\xff"  # the length of a half that is null
 _SIZE: Final = 4  # bytes of a length
-_INT64: Final = Struct(">q")
-_INSTANT: Final = Struct(">qi")
-_DAY_AND_TIME: Final = Struct(">qq")
-_SECOND: Final = 1_000_000_000  # nanoseconds
-_DAY: Final = 86_400 * _SECOND
+_INT64: Final = struct.Struct(">q")
 _MILLIS: Final = Logical("timestamp-millis")
 RAW: Final[CodecArguments] = {"avro_logical_types": False, "validate_strict_allow_default": True}
 
@@ -115,7 +111,7 @@ class Line:
 def parse_line(text: str | bytes, *, values: bool = False, halves: str | None = None) -> Line:
     """Read a line; with ``values``, a line is the value alone. ``halves``: the encoding of a KEY_VALUE topic."""
     try:
-        tree = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_distinct)
+        tree = parse(text, parse_constant=_no_constant, object_pairs_hook=_distinct)
     except (ValueError, RecursionError) as error:
         raise EncodeError(f"not a line of JSON: {error or 'nested too deeply'}") from None
     if not values:
@@ -215,23 +211,18 @@ def within(name: str | None, work: Callable[[Any], _Done], data: Any) -> _Done |
         raise error.inside(name) if name else error from None
 
 
-class _Count(NamedTuple):
-    """A type that is a count since some moment: its layout, the unit of its first number, and its text."""
-
-    layout: Struct
-    unit: int  # of the first of two numbers, in that of the second
-    logical: Logical
-
-
+# Types that are a count since some moment.
 _COUNTS: Final = {
-    "DATE": _Count(_INT64, 1, _MILLIS),
-    "TIME": _Count(_INT64, 1, _MILLIS),
-    "TIMESTAMP": _Count(_INT64, 1, _MILLIS),
-    "INSTANT": _Count(_INSTANT, _SECOND, Logical("timestamp-nanos")),
-    "LOCAL_DATE": _Count(_INT64, 1, Logical("date")),
-    "LOCAL_TIME": _Count(_INT64, 1, Logical("time-nanos")),
-    "LOCAL_DATE_TIME": _Count(_DAY_AND_TIME, _DAY, Logical("local-timestamp-nanos")),
+    "DATE": _MILLIS,
+    "TIME": _MILLIS,
+    "TIMESTAMP": _MILLIS,
+    "INSTANT": Logical("timestamp-nanos"),
+    "LOCAL_DATE": Logical("date"),
+    "LOCAL_TIME": Logical("time-nanos"),
+    "LOCAL_DATE_TIME": Logical("local-timestamp-nanos"),
 }
+# Those of them whose formats give Python's dates, which end at the year 9999.
+_DATES: Final = ("DATE", "TIME", "TIMESTAMP", "LOCAL_DATE")
 
 
 class TypedJson(NamedTuple):
@@ -266,10 +257,10 @@ def _avro(known: SchemaVersion, options: CodecArguments) -> TypedJson:
 def _json(form: Format) -> TypedJson:
     def show(data: bytes) -> Any:
         form.decode(data)  # says what is wrong, and where
-        return json.loads(data, parse_constant=str)
+        return parse(data, parse_constant=str)
 
     def read(value: Any) -> bytes:
-        data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+        data = dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
         try:
             form.encode(form.decode(data))
         except DecodeError as error:
@@ -279,23 +270,26 @@ def _json(form: Format) -> TypedJson:
     return TypedJson(show, read)
 
 
-def _count(form: Format, count: _Count) -> TypedJson:
-    shown = form_of(Primitive("long", count.logical))
+def _count(form: Format, logical: Logical) -> TypedJson:
+    shown = form_of(Primitive("long", logical))
     assert shown is not None
     text: Form = shown
+    beyond = form.type in _DATES
 
     def show(data: bytes) -> Any:
-        if len(data) != count.layout.size:
-            form.decode(data)
-        first, *rest = count.layout.unpack(data)
-        return text.show(first * count.unit + sum(rest))
+        return text.show(_INT64.unpack(data)[0] if beyond and len(data) == _INT64.size else form.decode(data))
 
     def read(value: Any) -> bytes:
         try:
             number = text.read(value)
         except ValueError as expected:
             raise EncodeError(f"expected {expected}, got {value!r:.60}") from None
-        return form.encode(number)
+        if not beyond or isinstance(number, bool) or not isinstance(number, int):
+            return form.encode(number)
+        try:
+            return _INT64.pack(number)
+        except struct.error:
+            raise EncodeError(f"expected a number of 64 bits for {form.type}, got {number!r:.60}") from None
 
     return TypedJson(show, read)
 

@@ -39,6 +39,7 @@ _MEMBERS: Final = dict(
     )
 )
 _ESCAPES: Final = {"%%": "%", r"\t": "\t", r"\n": "\n", r"\\": "\\"}
+_CHOOSING: Final = {"start": "--from", "partitions": "--partition", "wanted": "--key", "follow": "--follow"}
 _MARK: Final = re.compile(r"[%\\].?", re.DOTALL)
 
 
@@ -113,6 +114,8 @@ def decode(
     """
     if template is not None and (values or pretty or as_json()):
         raise click.UsageError("--format excludes --values, --pretty and --json")
+    if file is not None:
+        _refuse_choice()
     decoder = MessageDecoder(connection, None if schema is None else load(schema), version)
     incoming = (
         _consumed(connection, topic, start, partitions, follow) if file is None else _from_file(file, input_format)
@@ -131,6 +134,18 @@ def decode(
         raise FailureError(f"{view.failed} of {counted(view.shown, 'message')} cannot be read", topic=topic)
 
 
+def _refuse_choice() -> None:
+    """Raises UsageError if an option is given that chooses messages by what those from a file do not have."""
+    context = click.get_current_context()
+    given = [
+        option
+        for name, option in _CHOOSING.items()
+        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+    ]
+    if given:
+        raise click.UsageError(f"{', '.join(given)}: messages from a file (--input) have no place and no key")
+
+
 def _consumed(connection: Connection, topic: str, start: Start, partitions: tuple[int, ...], follow: bool) -> _Incoming:
     with closing(consumed(connection.kafka_conf(), topic, start, partitions, follow=follow)) as messages:
         for message in messages:
@@ -144,6 +159,8 @@ def _from_file(file: IO[bytes], form: str) -> _Incoming:
         return
     for number, line in enumerate(file, 1):
         text = line.strip()
+        if not text:
+            continue
         try:
             data = base64.b64decode(text, validate=True) if form == "base64" else bytes.fromhex(text.decode())
         except (binascii.Error, ValueError) as error:
@@ -177,7 +194,9 @@ class _View:
 
     def _wants(self, key: Any, data: Any) -> bool:
         """Whether a message has the key that is asked for, as text or, if it is data, as JSON."""
-        return self.wanted is None or key == self.wanted.encode() or (data is not NO_KEY and data == _json(self.wanted))
+        if self.wanted is None or key == self.wanted.encode("utf-8", "surrogateescape"):  # bytes as they were typed
+            return True
+        return data is not NO_KEY and bool(data == _json(self.wanted))
 
     def _show(self, place: dict[str, Any], decoded: Decoded) -> None:
         self.shown += 1

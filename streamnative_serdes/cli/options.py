@@ -34,6 +34,7 @@ from streamnative_serdes import _config
 from streamnative_serdes._nearest import did_you_mean
 from streamnative_serdes.errors import ConfigError, SerdesError
 from streamnative_serdes.schema_registry import SchemaRegistryClient, TopicName
+from streamnative_serdes.schema_registry.topic_name import namespace_path
 
 from .output import say
 
@@ -56,7 +57,16 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _ENVIRONMENT: Final = "STREAMNATIVE_SERDES_"
 _URL, _BROKER = "schema.registry.url", "bootstrap.servers"
-FILE: Final = click.Path(dir_okay=False, path_type=Path)
+
+
+class _NamedFile(click.Path):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":  # to a Path it is the current folder
+            self.fail("the name is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FILE: Final = _NamedFile(dir_okay=False, path_type=Path)
 GIVEN_FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
 PARTITIONS: Final = click.option(
     "--partition", "partitions", multiple=True, type=click.IntRange(0), help="Only this one; can be repeated."
@@ -246,6 +256,16 @@ def topic_name(_context: click.Context, _parameter: click.Parameter, value: Any)
         for name in value if isinstance(value, tuple) else (value,):
             if name is not None:
                 TopicName.parse(name)
+    except SerdesError as error:
+        raise click.BadParameter(str(error)) from None
+    return value
+
+
+def namespace_name(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    """Check a namespace, if there is one; click calls this function."""
+    try:
+        if value is not None:
+            namespace_path(value)
     except SerdesError as error:
         raise click.BadParameter(str(error)) from None
     return value

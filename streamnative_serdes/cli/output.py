@@ -18,7 +18,6 @@ Each failure becomes one message with its hint, and an exit code:
 from __future__ import annotations
 
 import errno
-import json
 import logging
 import os
 import re
@@ -39,6 +38,8 @@ from rich.text import Text
 
 from streamnative_serdes._kafka import BrokerRefusedError, BrokerUnavailableError
 from streamnative_serdes.errors import ConfigError, SchemaRegistryError, SerdesError
+
+from .json_numbers import dumps, parse
 
 # Controls, line separators, marks of direction, invisible characters and halves of surrogate pairs.
 _CONTROLS: Final = re.compile(
@@ -68,7 +69,7 @@ def counted(number: int, noun: str) -> str:
 
 def json_text(value: Any, *, indent: int | None = None) -> str:
     """``value`` as JSON, with escapes for control characters, which leave the JSON equal. Raises RecursionError."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
+    text = dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
     # JSON itself escapes the first 32 characters in strings, so those that are left are line ends of the layout.
     return _CONTROLS.sub(lambda found: "\n" if found[0] == "\n" else _escape(found[0], "\\u00"), text)
 
@@ -122,7 +123,7 @@ def show_json(value: Any, *, indent: int | None = None) -> None:
         Console(soft_wrap=True).print(JSONHighlighter()(text))
         return
     if not (sys.stdout.encoding or "utf-8").lower().startswith("utf"):
-        text = json.dumps(json.loads(text), indent=indent)
+        text = dumps(value, indent=indent)
     click.echo(text)
 
 
@@ -136,11 +137,9 @@ def show_raw(text: str) -> None:
 def show_schema(text: str) -> None:
     """Print a schema as registered, laid out if it is JSON."""
     try:
-        tree = json.loads(text)
+        show_json(parse(text), indent=2)
     except (ValueError, RecursionError):
         say(text)
-    else:
-        show_json(tree, indent=2)
 
 
 def show_table(headers: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
@@ -249,29 +248,28 @@ class Command(click.Command):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        as_json = "--json" in args
-        try:
+        with usage_reported(as_json="--json" in args):
             return super().make_context(info_name, args, parent, **extra)
-        except click.UsageError as error:
-            if as_json:
-                _refuse(error)
-            raise
 
     def invoke(self, ctx: click.Context) -> Any:
+        as_json = bool(ctx.params.get("json"))
         try:
-            with _logged(as_json=bool(ctx.params.get("json"))):
+            with _logged(as_json=as_json), usage_reported(as_json=as_json):
                 return super().invoke(ctx)
-        except click.UsageError as error:
-            if ctx.meta.get("json"):
-                _refuse(error)
-            raise
         except (FailureError, SerdesError, KafkaException, RecursionError, KeyboardInterrupt) as error:
             _fail(ctx, error)
 
 
-def _refuse(error: click.UsageError) -> NoReturn:
-    FailureError(error.format_message(), USAGE, kind=type(error).__name__).show(as_json=True)
-    raise click.exceptions.Exit(USAGE)
+@contextmanager
+def usage_reported(*, as_json: bool) -> Iterator[None]:
+    """With ``as_json``, report an error of usage as JSON; otherwise click does, as text."""
+    try:
+        yield
+    except click.UsageError as error:
+        if not as_json:
+            raise
+        FailureError(error.format_message(), USAGE, kind=type(error).__name__).show(as_json=True)
+        raise click.exceptions.Exit(USAGE) from None
 
 
 def _fail(ctx: click.Context, error: BaseException) -> NoReturn:

@@ -16,12 +16,12 @@ from streamnative_serdes._broker_rules.compatibility import STRATEGIES, can_read
 from streamnative_serdes._broker_rules.refusals import BrokerError
 from streamnative_serdes._broker_rules.rehearsal import Rehearsal
 from streamnative_serdes._schema import Schema, parse, parse_given
-from streamnative_serdes.errors import AuthorizationError, MissingEndpointError, SchemaError, SchemaNotFoundError
+from streamnative_serdes.errors import AuthorizationError, MissingEndpointError, SchemaError
 from streamnative_serdes.schema_registry import Compatibility, SchemaInfo, SchemaRegistryClient, TopicName
 from streamnative_serdes.schema_registry.backups import as_tree
 
 from .keeping import backup, delete, restore
-from .options import Connection, connected, pairs_option, topic_name
+from .options import Connection, connected, namespace_name, pairs_option, topic_name
 from .output import (
     CHECK_FAILED,
     Command,
@@ -138,7 +138,7 @@ def diff(connection: Connection, topic: str, old: str | None, new: str, exit_cod
     with connection.client() as client:
         there = client.all_versions(topic)
     if old is None and len(there) < 2:
-        raise SchemaNotFoundError(f"expected two versions to compare, the topic has {len(there)}", topic=topic)
+        raise FailureError(f"topic {topic}: expected two versions to compare, the topic has {len(there)}", topic=topic)
     one = _version(there[-2]) if old is None else _chosen(there, topic, old)
     other = _chosen(there, topic, new)
     lines = list(difflib.unified_diff(one.lines(), other.lines(), one.name, other.name, lineterm=""))
@@ -162,7 +162,7 @@ def _chosen(there: Sequence[SchemaInfo], topic: str, which: str) -> _Compared:
             if str(info.version) == which:
                 return _version(info)
         numbers = ", ".join(str(info.version) for info in there) or "none"
-        raise SchemaNotFoundError(f"the topic has no schema {which}; its versions: {numbers}", topic=topic)
+        raise FailureError(f"topic {topic}: it has no schema {which}; its versions: {numbers}", topic=topic)
     try:
         text = Path(which).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -243,7 +243,7 @@ def _time(info: SchemaInfo) -> str:
 
 
 @click.command(cls=Command)
-@click.argument("namespace", metavar="TENANT/NAMESPACE")
+@click.argument("namespace", metavar="TENANT/NAMESPACE", callback=namespace_name)
 @connected
 def topics(connection: Connection, namespace: str) -> None:
     """List the topics of TENANT/NAMESPACE with the type and the versions of their schemas."""

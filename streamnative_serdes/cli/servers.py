@@ -26,7 +26,19 @@ from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient
 
 from .kafka_clients import reach_end
 from .options import Connection, choice_option, connected, topic_name
-from .output import REFUSED, Command, FailureError, as_json, counted, failure_of, marked, say, show_json, show_table
+from .output import (
+    REFUSED,
+    USAGE,
+    Command,
+    FailureError,
+    as_json,
+    counted,
+    failure_of,
+    marked,
+    say,
+    show_json,
+    show_table,
+)
 
 _SECONDS: Final = 5.0  # for an answer of the registry, and of a broker
 _RIGHTS_SECONDS: Final = 5.0  # to ask a broker for the operations it permits, which many do not say
@@ -245,4 +257,7 @@ def registry(port: int, token: str | None) -> None:
     """Run an in-memory stand-in for Pulsar's schema registry on 127.0.0.1 until Ctrl-C."""
     from streamnative_serdes.testing import serve
 
-    serve(port, token, ready=lambda url: say(f"schema registry at {url}, until Ctrl-C"))
+    try:
+        serve(port, token, ready=lambda url: say(f"schema registry at {url}, until Ctrl-C"))
+    except ConfigError as error:  # without the page about options: the port is in use
+        raise FailureError(str(error), USAGE, hint="--port 0 picks a free port") from None

@@ -90,8 +90,13 @@ def test_a_namespace_is_saved_by_its_topics(run: CommandLine, registry: LocalReg
 def test_a_backup_does_not_overwrite_a_file(run: CommandLine, registry: LocalRegistry) -> None:
     put(registry, USERS, FIRST)
     Path("all.json").write_text("precious")
-    assert "exists already" in run("schemas", "backup", "users", "-o", "all.json", code=1).err
+    for arguments in (("backup", "users", "-o", "all.json"), ("delete", "users", "--yes", "--backup", "all.json")):
+        for dry in ((), ("--dry-run",)):
+            ended = run("schemas", *arguments, *dry, code=1)
+            assert (ended.out, "all.json exists already" in ended.err) == ("", True)
+        assert "the name is empty" in run("schemas", *arguments[:-1], "", code=2).err
     assert Path("all.json").read_text() == "precious"
+    assert shown(registry) == [(0, FIRST)]
 
 
 def test_a_backup_needs_topics(run: CommandLine) -> None:
@@ -124,6 +129,14 @@ def test_deleting_asks_and_takes_anything_but_yes_for_no(
     assert list(Path().iterdir()) == []
     run("schemas", "delete", "users", stdin="y\n")
     assert shown(registry) == []
+
+
+def test_programs_are_not_asked_before_a_deletion(run: CommandLine, registry: LocalRegistry) -> None:
+    put(registry, USERS, FIRST)
+    ended = run("schemas", "delete", "users", "--json", stdin="y\n", code=2)
+    assert "--json needs --yes" in json.loads(ended.err)["error"]["message"]
+    assert shown(registry) == [(0, FIRST)]
+    assert run("schemas", "delete", "users", "--json", "--yes").json["deleted"] == 1
 
 
 def test_a_schema_that_came_while_people_were_asked_is_in_the_backup(

@@ -189,7 +189,7 @@ def test_entries_can_stay_as_they_are(run: CommandLine) -> None:
     name = dump(*of(TRANSACTIONS), StoredEntry(b"not even an entry"))
     run("convert", "--to", "entries", name, "--output", "out.dump")
     assert Path("out.dump").read_bytes() == Path(name).read_bytes()
-    run("convert", "--to", "entries", "--partition", "5", name, "--output", "none.dump")
+    run("convert", "--to", "entries", "--partition", "5", dump(*of(TRANSACTIONS)), "--output", "none.dump")
     assert read("none.dump") == []
 
 
@@ -239,7 +239,7 @@ def test_an_entry_is_converted_as_a_whole_or_not_at_all(run: CommandLine) -> Non
     entry[-1] ^= 1
     for target in ("json", "kafka", "pulsar"):
         run("convert", "--to", target, dump(bytes(entry), name=f"{target}.dump"), "-o", f"{target}.out", code=1)
-        assert Path(f"{target}.out").read_bytes() == b""
+        assert not Path(f"{target}.out").exists()
 
 
 def test_a_damaged_entry_inside_a_transaction_leaves_the_transaction_as_it_was(run: CommandLine) -> None:
@@ -258,7 +258,7 @@ def test_the_bound_of_held_records_ends_the_command_in_any_case(run: CommandLine
     assert ended.err.startswith("Error: partition 0, entry 12:2: ")
     assert "expected the end of the open transactions" in ended.err
     assert "goes on" not in ended.err
-    assert Path("kept").read_bytes() == b""
+    assert not Path("kept").exists()
 
 
 def test_a_batch_that_would_be_too_large_is_kept(run: CommandLine) -> None:
@@ -286,6 +286,19 @@ def test_several_partitions_cannot_become_one_file_of_batches(run: CommandLine) 
     run("convert", "--to", "kafka", "--partition", "1", name, "-o", "one.log")
 
 
+def test_a_failed_command_leaves_no_empty_file(run: CommandLine) -> None:
+    before = dump(*of(golden()["none"]))
+    files = ("--output", "out", "--failed", "kept")
+    assert "address is missing" in run("convert", "--topic", "t", *files, code=2).err
+    assert "exists" in run("convert", before, "--output", "out", "--failed", before, code=2).err
+    assert [str(path) for path in Path().iterdir()] == [before]
+    run("convert", before, *files)
+    assert len(Path("out").read_text().splitlines()) == 18
+    Path("bad.dump").write_bytes(Path(before).read_bytes()[:-1])
+    run("convert", "bad.dump", "--output", "part", code=1)
+    assert len(Path("part").read_text().splitlines()) == 6
+
+
 def test_files_that_exist_are_not_overwritten(run: CommandLine) -> None:
     name = dump(*of(golden()["none"]))
     before = Path(name).read_bytes()
@@ -305,11 +318,17 @@ def test_files_that_exist_are_not_overwritten(run: CommandLine) -> None:
         (["--blanks", "a.dump"], "--start and --blanks need --topic"),
         (["--start", "1", "--topic", "t"], "expected LEDGER:ENTRY"),
         (["--topic", "t"], "the registry's address is missing"),
+        (["--partition", "0", "--input-format", "entry", "a.dump"], "--partition is for dumps and --topic"),
+        (["--partition", "0", "--input-format", "batches", "a.dump"], "--partition is for dumps and --topic"),
+        (["--partition", "0", "b.dump"], "--partition 0: entry 2 does not name its partition"),
+        (["--partition", "0", "c.dump"], "--partition 0: entry 12:7 does not name its partition"),
         (["--max-batch-size", "0", "a.dump"], "Invalid value for '--max-batch-size'"),
     ],
 )
 def test_what_does_not_go_together_is_said(run: CommandLine, arguments: list[str], said: str) -> None:
     dump()
+    dump(StoredEntry(b"x", 1), StoredEntry(b"x"), name="b.dump")
+    dump(StoredEntry(b"x", -1, 12, 7), name="c.dump")
     assert said in run("convert", *arguments, code=2).err
 
 

@@ -340,6 +340,7 @@ def test_messages_are_chosen_by_key(run: CommandLine, broker: MockBroker) -> Non
     assert "1 of 3 messages cannot be read" in shown.err
     assert [one["offset"] for one in run("decode", "users", "--key", "a", "--max", "2").lines] == [0, 3]
     assert run("decode", "users", "--key", "none").out == ""
+    assert [one["offset"] for one in run("decode", "users", "--key", "\udcff").lines] == [4]
 
 
 def test_each_message_is_a_line_of_the_format(run: CommandLine, broker: MockBroker) -> None:
@@ -393,8 +394,8 @@ def test_following_shows_new_messages_until_ctrl_c(run: CommandLine, broker: Moc
     ("form", "content"),
     [
         ("raw", header.pack(0) + BODY),
-        ("hex", (header.pack(0) + BODY).hex().encode() + b"\n" + BODY.hex().encode()),
-        ("base64", base64.b64encode(header.pack(0) + BODY) + b"\r\n" + base64.b64encode(BODY) + b"\n"),
+        ("hex", (header.pack(0) + BODY).hex().encode() + b"\n \n" + BODY.hex().encode()),
+        ("base64", base64.b64encode(header.pack(0) + BODY) + b"\r\n" + base64.b64encode(BODY) + b"\n\r\n"),
     ],
 )
 def test_messages_are_read_from_a_file_or_from_standard_input(
@@ -415,6 +416,25 @@ def test_messages_are_read_from_a_file_or_from_standard_input(
 def test_a_file_of_another_form_is_refused(shared: CommandLine, form: str) -> None:
     ended = shared("decode", "users", "--input", "-", "--input-format", form, stdin=b"\xffno", code=1)
     assert f"line 1 is not {form}" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (("--from", "beginning"), "--from"),
+        (("--partition", "0"), "--partition"),
+        (("-f",), "--follow"),
+        (("--key", "a"), "--key"),
+        (("--partition", "0", "--from", "-1"), "--from, --partition"),
+    ],
+)
+def test_messages_from_a_file_are_not_chosen_by_place_or_key(
+    shared: CommandLine, options: tuple[str, ...], named: str
+) -> None:
+    for command in ("decode", "tail"):
+        ended = shared(command, "users", "--input", "-", *options, stdin=BODY, code=2)
+        assert f"{named}: messages from a file (--input) have no place and no key" in " ".join(ended.err.split())
+    assert shared("tail", "users", "--input", "-", "--values", stdin=BODY).lines == [ADA]
 
 
 # produce

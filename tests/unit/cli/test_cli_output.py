@@ -105,8 +105,9 @@ def test_raw_text_is_left_as_it_is_but_on_a_terminal(
 
 def test_a_schema_that_is_not_json_is_shown_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     show_schema("syntax = \x1b")
+    show_schema('{"default":NaN}')
     show_schema('{"type":"int"}')
-    assert capsys.readouterr().out == 'syntax = \\x1b\n{\n  "type": "int"\n}\n'
+    assert capsys.readouterr().out == 'syntax = \\x1b\n{"default":NaN}\n{\n  "type": "int"\n}\n'
 
 
 def ended(*arguments: str, output: str) -> tuple[int, str]:

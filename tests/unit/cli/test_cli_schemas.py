@@ -207,9 +207,10 @@ def test_a_topic_that_may_not_be_read_does_not_hide_the_others(users: CommandLin
     assert listed["version"] == 1
 
 
-@pytest.mark.parametrize(("namespace", "code"), [("public/nope", 3), ("public", 1), ("a/b/c", 1)])
+@pytest.mark.parametrize(("namespace", "code"), [("public/nope", 3), ("public", 2), ("a/b/c", 2)])
 def test_a_namespace_that_cannot_be_listed_is_an_error(run: CommandLine, namespace: str, code: int) -> None:
     assert run("schemas", "list", namespace, code=code).out == ""
+    run("schemas", "backup", "--namespace", namespace, "--output", "all.json", code=code)
 
 
 # strategy
@@ -332,10 +333,13 @@ def test_a_diff_says_which_schema_reads_the_other(
     assert (found["same"], [found["new_reads_old"], found["old_reads_new"]]) == (same, reads)
 
 
-@pytest.mark.parametrize("operands", [("7",), ("0", "7"), ("nowhere.avsc",)])
+@pytest.mark.parametrize("operands", [("7",), ("00",), ("0", "7"), ("nowhere.avsc",)])
 def test_a_diff_with_something_that_is_not_there_says_so(users: CommandLine, operands: tuple[str, ...]) -> None:
-    assert "Error: " in users("schemas", "diff", "users", *operands, code=None).err
-    assert "the topic has 0" in users("schemas", "diff", "nothing", code=3).err
+    ended = users("schemas", "diff", "users", *operands, code=1)
+    assert "Error: " in ended.err
+    assert "http-404" not in ended.err
+    ended = users("schemas", "diff", "nothing", code=1)
+    assert ended.err == "Error: topic nothing: expected two versions to compare, the topic has 0\n"
 
 
 def test_schemas_that_are_not_avro_are_compared_by_type_and_text(run: CommandLine, registry: LocalRegistry) -> None:

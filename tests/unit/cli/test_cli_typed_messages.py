@@ -36,6 +36,7 @@ KEY1: Final = Codec(KEY).encode({"id": 1})
 @pytest.fixture(scope="module")
 def broker() -> Iterator[MockBroker]:
     topics = ["separated", "inline", "framed", "mixed", "json", "strict", "copy", "again", "bad", "proto", "pairs"]
+    topics += ["numbers", "renumbered", "digits", "copied"]
     with MockBroker(dict.fromkeys([*topics, *VALUES, "BYTES", "NONE"], 1)) as broker:
         yield broker
 
@@ -229,6 +230,40 @@ def test_json_is_shown_as_it_is_and_goes_back_to_the_same_bytes(
     assert "--schema is for topics of type AVRO" in decoded_with_schema(run, "json")
 
 
+NUMBERS: Final = {
+    "type": "record", "name": "N", "fields": [
+        {"name": "d", "type": ["null", {"type": "string", "java-class": "java.math.BigDecimal"}], "default": None},
+        {"name": "x", "type": ["null", "double"], "default": None},
+    ],
+}  # fmt: skip
+TEXTS_OF_NUMBERS: Final = [b'{"d":12345678901234567890.12,"x":null}', b'{"d":1.50}', b'{"d":1E+400}', b'{"x":-0}']
+
+
+def test_numbers_of_json_keep_their_text(run: CommandLine, registry: LocalRegistry, broker: MockBroker) -> None:
+    for topic in ("numbers", "renumbered"):
+        post(registry, topic, "JSON", json.dumps(NUMBERS))
+    send(broker, "numbers", *[(None, text) for text in TEXTS_OF_NUMBERS])
+    decoded = run("decode", "numbers", "--values").out
+    assert [line.replace(" ", "").encode() for line in decoded.splitlines()] == TEXTS_OF_NUMBERS
+    assert '"d": 1E+400' in run("decode", "numbers", "--pretty").out
+    run("produce", "renumbered", "--values", stdin=decoded)
+    assert [value for _, value in received(broker, "renumbered", 4)] == TEXTS_OF_NUMBERS
+    dry = ("produce", "renumbered", "--values", "--dry-run")
+    assert "a float can hold" in run(*dry, stdin='{"x": 1e999}\n', code=1).err
+
+
+def test_numbers_of_json_keep_their_text_in_both_halves(
+    run: CommandLine, registry: LocalRegistry, broker: MockBroker
+) -> None:
+    half = TypedSchema("JSON", NUMBERS)
+    for topic in ("digits", "copied"):
+        registered(registry, topic, KeyValueSchema(half, half, "SEPARATED"))
+    messages = [(text, text) for text in TEXTS_OF_NUMBERS]
+    send(broker, "digits", *messages)
+    run("produce", "copied", stdin=run("decode", "digits").out)
+    assert received(broker, "copied", 4) == messages
+
+
 @pytest.mark.parametrize("kind", ["BYTES", "NONE"])
 def test_bytes_are_text_with_one_character_for_each(
     run: CommandLine, registry: LocalRegistry, broker: MockBroker, kind: str
@@ -325,3 +360,43 @@ def test_primitive_types_are_shown_and_written(
     run("produce", kind, stdin=lines_of(lines[:2]))
     assert received(broker, kind, 5)[3:] == [(b"k", payload), (None, None)]
     assert "expected" in run("produce", kind, stdin=lines_of([{"value": {}}]), code=1).err
+
+
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    [
+        ("TIMESTAMP", 253402300800000),
+        ("DATE", -62135596800001),
+        ("TIME", 2**63 - 1),
+        ("LOCAL_DATE", 2932897),
+        ("LOCAL_DATE", -(2**63)),
+    ],
+)
+def test_dates_beyond_the_calendar_are_numbers_and_go_back_to_the_same_bytes(
+    run: CommandLine, registry: LocalRegistry, broker: MockBroker, kind: str, number: int
+) -> None:
+    post(registry, kind, kind)
+    payload, before = number.to_bytes(8, signed=True), len(run("decode", kind, code=None).lines)
+    send(broker, kind, (b"k", payload))
+    [line] = run("decode", kind, "--from", "-1").lines
+    assert line["value"] == number
+    run("produce", kind, stdin=lines_of([line]))
+    assert received(broker, kind, before + 2)[-2:] == [(b"k", payload)] * 2
+    for value in (2**63, True, 1.0):
+        assert "expected" in run("produce", kind, "--values", "--dry-run", stdin=json.dumps(value), code=1).err
+
+
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [
+        ("LOCAL_TIME", b"\xff" * 8),
+        ("LOCAL_DATE_TIME", bytes(8) + b"\xff" * 8),
+        ("INSTANT", b"\x7f" + b"\xff" * 7 + bytes(4)),
+    ],
+)
+def test_times_that_java_cannot_read_are_refused(
+    run: CommandLine, registry: LocalRegistry, kind: str, data: bytes
+) -> None:
+    post(registry, kind, kind)
+    ended = run("decode", kind, "--input", "-", stdin=data, code=1)
+    assert f"{kind} is " in ended.json["error"]

@@ -20,6 +20,7 @@ from streamnative_serdes.cli import main
 
 START = "import runpy, sys; sys.argv[1:] = {arguments}; sys.modules[{missing!r}] = None; "
 RUN = "runpy.run_module('streamnative_serdes', run_name='__main__')"
+GROUPS = [("nothing",), ("schemas", "nothing"), ("schemas", "strategy", "nothing"), ("migrate", "nothing"), ("--nope",)]
 COMMANDS = {"decode", "ping", "produce", "registry", "schemas"}
 
 
@@ -41,7 +42,7 @@ def test_a_missing_extra_is_named_in_one_line(missing: str, arguments: tuple[str
     assert (done.returncode, done.stdout, done.stderr) == (2, "", told)
 
 
-@pytest.mark.parametrize("arguments", [("ping", "--nope"), ("ping", "--for", "admin"), ("decode",)])
+@pytest.mark.parametrize("arguments", [("ping", "--nope"), ("ping", "--for", "admin"), ("decode",), *GROUPS])
 def test_with_json_a_mistake_in_the_usage_is_json(arguments: tuple[str, ...]) -> None:
     ended = CommandLine()(*arguments, "--json", code=2)
     assert (json.loads(ended.err)["exit_code"], ended.out) == (2, "")
@@ -176,3 +177,4 @@ def test_a_port_in_use_is_an_error_of_one_line() -> None:
         finally:
             process.kill()
     assert ended.err.startswith(f"Error: cannot listen on 127.0.0.1:{port}")
+    assert "an-option-is-unknown" not in ended.err
