@@ -1,4 +1,4 @@
-"""PySpark's daemon, with what all workers import. It forks a worker for each task and each plan of a Python data source."""
+"""PySpark's daemon, with what workers import: it forks one for each task and for each plan of a Python data source."""
 
 import pandas  # noqa: F401 - as all below
 import pyarrow.compute
