@@ -36,7 +36,7 @@ EDITABLE := --config-settings editable_mode=compat --editable
 
 # Versions that have passed all tests: `make lock` writes the file, and CONSTRAINTS= installs the newest of all.
 CONSTRAINTS ?= constraints.txt
-# Python compiles what is imported at its first import; all that is installed takes pip 17 s.
+# Python compiles each module at its first import; pip would take 17 s to compile all that is installed.
 PIP_INSTALL = -m pip install --quiet --no-compile $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
 
 # $(call install,GROUP): the package, its extras that Spark and the command line need, and a group of pyproject.toml
