@@ -387,9 +387,20 @@ class Binding:
 
     # Actions of the user of a registry client
 
-    def forget_topic(self, topic: str) -> None:
-        """Forget the topic, which the user has deleted: its next message asks the registry."""
-        self._topics.forget(self.named(topic))
+    def of_registry(self) -> list[Binding]:
+        """All bindings of this process to the same registry: those with other options know its answers too."""
+        addresses = set(self.client.rest.urls)
+        return [each for each in bindings.alive() if set(each.client.rest.urls) == addresses]
+
+    def deleted(self, topic: TopicName, *, for_good: bool) -> None:
+        """Note that the user has deleted the schemas of a topic: the next write registers its schema again.
+
+        Known versions still read the messages that they wrote, unless they were deleted ``for_good``.
+        """
+        if for_good:
+            self._topics.forget(topic)
+        else:
+            self._topics.change(topic, TopicState.without_registrations)
         self._users.rebind()
 
     def forget_topics(self) -> None:

@@ -72,6 +72,11 @@ class Shared(Generic[_T]):
                 self.made.setdefault(key, new)  # a finalizer may have asked for the same meanwhile
             return self.made[key]
 
+    def alive(self) -> list[_T]:
+        """All objects that are in use, also those that were dropped."""
+        with self._lock:
+            return list(self._alive)
+
     def forget(self) -> None:
         """Forget all objects; users keep theirs."""
         with self._lock:
