@@ -131,6 +131,11 @@ class ArrowConsumer(Consumer):
         for known in (self._before, self._sought, self._ends):
             known.clear()
 
+    def incremental_assign(self, partitions: list[TopicPartition]) -> None:
+        """As ``Consumer.incremental_assign``."""
+        super().incremental_assign(partitions)
+        self._forget({(each.topic, each.partition) for each in partitions})
+
     def seek(self, partition: TopicPartition) -> None:
         """As ``Consumer.seek``."""
         super().seek(partition)
@@ -322,10 +327,13 @@ class ArrowConsumer(Consumer):
             self._go_to(place, each.offset if each.offset >= 0 else OFFSET_INVALID)  # by auto.offset.reset
 
     def _forget_changed(self) -> None:
-        for known in (self._before, self._sought, self._ends):
-            for place in self._changed & known.keys():
-                del known[place]
+        self._forget(self._changed)
         self._changed.clear()
+
+    def _forget(self, places: Iterable[_Place]) -> None:
+        for place in places:
+            for known in (self._before, self._sought, self._ends):
+                known.pop(place, None)
 
     def _heed(self, reports: Iterable[Any]) -> bool:
         """Whether a partition ends, as the client reports in place of a message; an error waits for the rows before."""

@@ -74,7 +74,7 @@ TOPICS = (
         "ends",
         "end",
     ),
-    *("commits", "together", "faults", "unread", "interrupted"),
+    *("commits", "together", "faults", "unread", "interrupted", "again-seek", "again-incremental_assign"),
     *(f"clients-{number}-{keys}" for number in range(len(KINDS)) for keys in (False, True)),
 )
 ROW: dict[str, Any] = record("Row", ("id", "long"), ("note", ["null", "string"], None))
@@ -329,6 +329,23 @@ def test_the_end_is_known_until_more_comes_or_a_batch_fails(conf: dict[str, Any]
             consumer.read_batch(5, SECONDS)
         assert not consumer.at_end
         assert until_end(consumer) == [3]
+
+
+@pytest.mark.parametrize("way", ["seek", "incremental_assign"])
+def test_a_partition_that_is_read_again_is_not_at_its_end(conf: dict[str, Any], way: str) -> None:
+    with ArrowProducer(conf, f"again-{way}", ROW) as producer:
+        producer.write(pa.table({"id": range(3)}))
+    place = TopicPartition(f"again-{way}", 0, 0)
+    with consuming(conf, f"again-{way}") as consumer:
+        while not consumer.at_end:
+            consumer.read_batch(3, SECONDS)
+        if way == "seek":
+            consumer.seek(place)
+        else:
+            consumer.incremental_unassign([place])
+            consumer.incremental_assign([place])
+        assert not consumer.at_end
+        assert ids_of(consumer, 3) == [0, 1, 2]
 
 
 def test_an_error_of_the_client_is_raised_once_after_the_rows(conf: dict[str, Any]) -> None:
