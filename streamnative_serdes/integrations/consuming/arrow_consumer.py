@@ -212,7 +212,7 @@ class ArrowConsumer(Consumer):
         self.close()
 
     def _only_topic(self) -> str:
-        topics = set(self._topics or (each.topic for each in self.assignment()))
+        topics = {*self._topics, *(each.topic for each in self.assignment())}
         if len(topics) != 1 or any(topic.startswith("^") for topic in topics):
             found = f"{len(topics)} topics or a pattern" if topics else "no topic yet"
             raise ConfigError(f"read_batch reads one topic, and this consumer has {found}", hint="call read_batches")

@@ -137,6 +137,10 @@ def test_an_offset_store_that_is_off_is_accepted(conf: dict[str, Any]) -> None:
         consumer.unsubscribe()
         with pytest.raises(ConfigError, match="no topic yet"):
             consumer.read_batch(1, 0.0)
+        consumer.subscribe(["rows"])
+        consumer.assign([TopicPartition("more", 0, 0)])  # its messages are not those of the topic "rows"
+        with pytest.raises(ConfigError, match=r"2 topics.*read_batches"):
+            consumer.read_batch(1, 0.0)
 
 
 @pytest.mark.parametrize(
