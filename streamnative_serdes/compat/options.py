@@ -89,9 +89,11 @@ def _split_user_info(conf: dict[str, Any]) -> None:
         return
     parts = [_without_user_info(url.strip()) for url in urls.split(",")]
     conf["schema.registry.url"] = ",".join(url for url, _ in parts)
+    given = {info for _, info in parts if info}
+    if not given:
+        return
     if conf.get("basic.auth.user.info") is not None:
         raise ConfigError("basic.auth.user.info and url both contain user and password", hint="set only one of them")
-    given = {info for _, info in parts if info}
     if len(given) > 1:
         raise ConfigError("the addresses in url contain different users or passwords", hint="set basic.auth.user.info")
     conf["basic.auth.user.info"] = given.pop()

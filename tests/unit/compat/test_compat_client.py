@@ -312,6 +312,15 @@ def test_user_and_password_are_removed_from_the_address() -> None:
     assert client.options["basic.auth.user.info"] == "me:a@b"
 
 
+@pytest.mark.parametrize(
+    ("url", "address"), [("http://p:8080/x@y", "http://p:8080/x@y"), ("http://@p:8080", "http://p:8080")]
+)
+def test_an_address_with_an_at_sign_may_have_no_user(url: str, address: str) -> None:
+    options = SchemaRegistryClient({"url": url, "basic.auth.user.info": "me:x"}).options
+    assert (options["schema.registry.url"], options["basic.auth.user.info"]) == (address, "me:x")
+    assert SchemaRegistryClient({"url": url}).options["basic.auth.user.info"] is None
+
+
 def test_the_kafka_clients_credentials_are_used_on_request() -> None:
     sasl = {"sasl.username": "public/default", "sasl.password": "token:t"}
     with LocalRegistry(token="t") as registry:
