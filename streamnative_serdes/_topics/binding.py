@@ -74,7 +74,7 @@ class Binding:
     @classmethod
     def shared(cls, conf: Mapping[str, Any]) -> Binding:
         """The binding of this process for these registry options."""
-        return bindings.of(tuple(conf[name] for name in _REGISTRY_KEYS), lambda: cls(conf))
+        return bindings.of({name: conf[name] for name in _REGISTRY_KEYS}, lambda: cls(conf))
 
     @classmethod
     def forget(cls) -> None:

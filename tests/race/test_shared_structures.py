@@ -324,7 +324,7 @@ def test_a_shared_object_is_made_once() -> None:
         made.append(Thing())
         return made[-1]
 
-    found = in_threads(lambda _: [shared.of(key, make) for key in range(50)])
+    found = in_threads(lambda _: [shared.of({"key": key}, make) for key in range(50)])
     assert len(made) == 50
     assert all(each == found[0] for each in found)
 
