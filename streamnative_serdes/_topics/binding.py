@@ -17,7 +17,6 @@ from copy import copy
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, Final, TypeAlias, TypeVar
-from weakref import ref
 
 from streamnative_serdes._config import REGISTRY_OPTIONS, schema_limits
 from streamnative_serdes._formats import EXTERNAL
@@ -88,14 +87,14 @@ class Binding:
             SerdesError: an ``error``: the topic is not text, or not the name of a topic.
         """
         name = self.checked(topic, error)
-        if ref(user) not in self._users.refs:
+        if id(user) not in self._users.refs:
             self.attach(user)
         self._watch.ensure()
         return self._topics.use(name)
 
     def attach(self, user: User) -> None:
         """Call :meth:`User.rebind` of ``user`` from now on, each time that answers change."""
-        if ref(user) not in self._users.refs:
+        if id(user) not in self._users.refs:
             self._users.attach(user, self._topics.make_room)
 
     def detach(self, user: User) -> None:

@@ -251,7 +251,7 @@ def test_users_may_come_and_die_while_others_are_told() -> None:
 
     in_threads(work)
     gc.collect()
-    assert [each() for each in users.refs] == [stays]
+    assert [each() for each in users.refs.values()] == [stays]
 
 
 def test_room_is_made_for_each_user(conf: dict[str, str]) -> None:
