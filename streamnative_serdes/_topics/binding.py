@@ -402,6 +402,10 @@ class Binding:
             self._topics.change(topic, TopicState.without_registrations)
         self._users.rebind()
 
+    def forget_refusals(self, topic: TopicName) -> None:
+        """Note that the user has registered a schema: what was missing may be there now."""
+        self._topics.change(topic, TopicState.without_refusals)
+
     def forget_topics(self) -> None:
         self._topics.forget_all()
         self._users.rebind()

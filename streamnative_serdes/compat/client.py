@@ -125,13 +125,19 @@ class SchemaRegistryClient:
             refusal = _bad(topic, given.fault)
         else:
             try:
-                return _registered(subject_name, self._pulsar.register(topic, given.text), Schema(given.text))
+                return _registered(subject_name, self._register(topic, given.text), Schema(given.text))
             except InvalidSchemaError as error:  # by a newer broker
                 refusal = error
         held = self._held(subject_name, topic, given)
         if held is None:
             raise refusal
         return held
+
+    def _register(self, topic: str, text: str) -> int:
+        version = self._pulsar.register(topic, text)
+        for binding in self._binding.of_registry():
+            binding.forget_refusals(self._binding.named(topic))
+        return version
 
     def _held(self, subject: str, topic: str, given: ParsedSchema) -> RegisteredSchema | None:
         """The newest version of the topic that has this schema."""

@@ -180,9 +180,15 @@ def test_a_registry_of_another_address_is_not_asked_again(client: SchemaRegistry
         assert registry.calls == {}
 
 
-def test_without_registration_an_unknown_schema_is_an_error(client: SchemaRegistryClient) -> None:
+@pytest.mark.parametrize("conf", [OFF, {**OFF, **OTHER_BINDING}])
+def test_without_registration_an_unknown_schema_is_an_error_until_the_client_registers_it(
+    client: SchemaRegistryClient, conf: dict[str, Any]
+) -> None:
+    serializer = AvroSerializer(client, USER, conf=conf)
     with pytest.raises(SchemaNotFoundError):
-        AvroSerializer(client, USER, conf=OFF)(ADA, CTX)
+        serializer(ADA, CTX)
+    client.register_schema("users-value", Schema(USER))
+    assert serializer(ADA, CTX) == b"\x03\x04" + bytes(8) + b"\x06Ada\x48"
 
 
 @pytest.mark.promise("trailing-bytes")
