@@ -809,6 +809,24 @@ def test_the_class_takes_types_as_confluents_does(conf: dict[str, Any]) -> None:
     consumer.close()
 
 
+def test_errors_of_unread_messages_compare_by_their_codes_as_the_clients_do() -> None:
+    key, other, value = (
+        UnreadMessageError.of(kind(ValueError(text)))
+        for kind, text in (
+            (KeyDeserializationError, "x"),
+            (KeyDeserializationError, "y"),
+            (ValueDeserializationError, ""),
+        )
+    )
+    clients = KafkaError(KafkaError._KEY_DESERIALIZATION)
+    for same in (key, other, clients, clients.code()):
+        assert key == same
+        assert not key != same  # noqa: SIM202
+    for different in (value, KafkaError(KafkaError._PARTITION_EOF), None):
+        assert key != different
+    assert len({key, other, clients, value}) == 2
+
+
 def test_a_client_that_cannot_hold_errors_is_refused(conf: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(objects, "Message", object)
     with pytest.raises(ConfigError, match="cannot put an error into a message"):
