@@ -287,6 +287,13 @@ def test_confluents_keys_have_confluents_meaning() -> None:
         ({"url": "http://me:secret'@p:8080", "basic.auth.user.info": "me:secret'"}, "both contain user and password"),
         ({"url": "http://me:secret'@p,http://you:secret'@q"}, "different users or passwords"),
         ({"timeout": "soon"}, "timeout: expected seconds"),
+        ({"timeout": 1, "http.read.timeout.ms": 9000}, "timeout and http.read.timeout.ms set the same option"),
+        ({"timeout": 1, "http.connect.timeout.ms": 9000}, "timeout and http.connect.timeout.ms set the same option"),
+        ({"schema.registry.url": "http://q"}, "url and schema.registry.url set the same option"),
+        (
+            {"ssl.ca.location": "a.pem", "schema.registry.ssl.ca.location": "b.pem"},
+            "ssl.ca.location and schema.registry.ssl.ca.location set the same option",
+        ),
     ],
 )
 def test_unsupported_keys_are_refused_by_name(conf: dict[str, Any], words: str) -> None:

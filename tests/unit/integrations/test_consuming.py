@@ -114,6 +114,14 @@ def read(consumer: ArrowConsumer, count: int) -> Any:
         ({"key.deserializer": bytes}, {}, "key.deserializer: keys are a column"),
         ({"key.deserializer.builder": KafkaAvroDeserializerBuilder()}, {}, "keys are a column"),
         ({"value.deserializer": bytes}, {}, "expected a KafkaAvroDeserializer, got type"),
+        (
+            {
+                "value.deserializer": KafkaAvroDeserializer(),
+                "value.deserializer.builder": KafkaAvroDeserializerBuilder(),
+            },
+            {},
+            "value.deserializer and value.deserializer.builder are both set",
+        ),
         ({"value.deserializer.builder": KafkaAvroDeserializerBuilder()}, {"schema": ROW}, "has its own"),
         ({}, {"keep": ["keys"]}, "no column 'keys'"),
         ({"cache.size": 5}, {}, "the Kafka client refuses its configuration: No such configuration property"),
@@ -150,6 +158,11 @@ def test_an_offset_store_that_is_off_is_accepted(conf: dict[str, Any]) -> None:
         ({"transactional.id": "t"}, {}, "transactional.id is not supported"),
         ({"key.serializer": bytes}, {}, "key.serializer is not supported"),
         ({"value.serializer": bytes}, {}, "expected a KafkaAvroSerializer, got type"),
+        (
+            {"value.serializer": KafkaAvroSerializer(), "value.serializer.builder": KafkaAvroSerializerBuilder()},
+            {},
+            "value.serializer and value.serializer.builder are both set",
+        ),
         ({"value.serializer.builder": KafkaAvroSerializerBuilder()}, {"schema": ROW}, "has its own"),
         ({"bootstrap.servers": 5.5, "acks": "x"}, {}, "the Kafka client refuses"),
     ],
