@@ -179,5 +179,5 @@ def _milliseconds(seconds: object) -> float:
         raise ConfigError(f"timeout: expected seconds, got {seconds!r:.80}")
     try:
         return float(seconds) * 1000
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ConfigError(f"timeout: expected seconds, got {seconds!r:.80}") from None
