@@ -41,6 +41,7 @@ _STORE: Final = "enable.auto.offset.store"
 _BACKOFF: Final = {"fetch.queue.backoff.ms": 10} if libversion()[1] >= 0x02020000 else {}
 _DEFAULTS: Final[Mapping[str, Any]] = {"enable.auto.commit": False, "enable.partition.eof": True, **_BACKOFF}
 _ERRORS: Final = " errors"  # the column of reasons, which becomes that of dead letters
+_MOST: Final = 1_000_000  # messages that the client takes at once
 _COMMITTED_SECONDS: Final = 5.0  # to wait for committed offsets
 _AROUND: Final = ("key", "value", "partition", "offset")  # of a dead letter
 
@@ -163,6 +164,7 @@ class ArrowConsumer(Consumer):
             BatchTooLargeError: the messages do not fit in one batch: ask for fewer.
             SchemaRegistryError: as ``deserialize_batch`` does.
             ConsumeError: the client reports an error, as in ``poll()``; rows before it are returned first.
+            ValueError: ``num_messages`` is below 0.
             RuntimeError: the consumer is closed.
         """
         topic = self._only_topic()
@@ -196,7 +198,7 @@ class ArrowConsumer(Consumer):
         return None if found is None else [each for each in found if each.offset >= 0 or each.error is not None]
 
     def close(self) -> None:
-        """Leave the group, and close the deserializer if it was made here. Nothing is committed."""
+        """Leave the group, and close the deserializer if it was made here. Only ``enable.auto.commit`` commits."""
         super().close()
         self._close_owned()
 
@@ -246,7 +248,7 @@ class ArrowConsumer(Consumer):
         while True:
             left = until - time.monotonic()
             seconds = max(min(left, POLL_SECONDS), 0.0)
-            taken, reports = without_errors(consumed(super().consume, most - len(found), seconds))
+            taken, reports = without_errors(consumed(super().consume, min(most - len(found), _MOST), seconds))
             if self._changed:
                 found[:] = [each for each in found if (each.topic(), each.partition()) not in self._changed]
                 self._forget_changed()

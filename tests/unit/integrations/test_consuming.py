@@ -381,6 +381,13 @@ def test_an_error_of_the_client_is_raised_once_after_the_rows(conf: dict[str, An
         assert consumer.read_batches(1, 0.0) == {}
 
 
+def test_a_batch_may_be_of_any_size(conf: dict[str, Any]) -> None:
+    with consuming(conf, "empty") as consumer:
+        assert consumer.read_batch(10_000_000, 0.0).num_rows == consumer.read_batch(0, 0.0).num_rows == 0
+        with pytest.raises(ValueError, match="num_messages"):
+            consumer.read_batch(-1, 0.0)
+
+
 def test_an_empty_batch_needs_no_headers(conf: dict[str, Any]) -> None:
     framings = {"framings": "snip42,confluent-header", "confluent.schema.registry.url": conf["schema.registry.url"]}
     with consuming({**conf, **framings}, "empty") as consumer:
