@@ -44,6 +44,7 @@ class _State(NamedTuple):
     answered: frozenset[str] = frozenset()  # addresses that have answered before
     others: tuple[tuple[str, _Second], ...] = ()  # by the prefix of their options
     seen: tuple[Any, ...] = ()  # versions of topics that a deserializer has read
+    is_key: bool | None = None  # as last configured
 
 
 class Lifecycle:
@@ -85,13 +86,12 @@ class Lifecycle:
         return self
 
     def _configure(self, conf: Mapping[str, Any], is_key: bool | None, *, strict: bool) -> None:
-        if is_key is not None:
-            self._given = self._given._replace(is_key=is_key)
         self._refuse_no_options(conf)
         values = config.parse(self.OPTIONS, conf, strict=strict)
         if strict:
             config.refuse_idle_registry(values)
-        policy = type(self).POLICY(values, self._given)
+        given = self._given if is_key is None else self._given._replace(is_key=is_key)
+        policy = type(self).POLICY(values, given)
         _call_path.set_up(self, policy, self._given.convert, values["cache.capacity"])
 
     def _refuse_no_options(self, conf: object) -> None:
@@ -169,8 +169,7 @@ class Lifecycle:
             others = tuple((prefix, _Second.of(schemas)) for prefix, schemas in policy.registries.items())
             seen = () if policy.seen is None else policy.seen.learnt()
             known, answered = binding.learnt(topics), binding.client.answered
-            given = self._given._replace(is_key=policy.is_key)  # configure() may be changing it
-            state = _State(given, policy.conf, topics, known, answered, others, seen)
+            state = _State(self._given, policy.conf, topics, known, answered, others, seen, policy.is_key)
         own = {key: value for key, value in vars(self).items() if key != "_given"}
         # A subclass may have an __init__ of its own, so none is called.
         return copyreg.__newobj__, (type(self),), (state, own)  # type: ignore[attr-defined]
@@ -180,7 +179,7 @@ class Lifecycle:
         vars(self).update(own)
         self._given = state.given
         if state.conf is not None:
-            self.configure(state.conf)
+            self.configure(state.conf, state.is_key)
             policy = policy_of(self)
             policy.topics.update(state.topics)
             policy.binding.client.met(state.answered)

@@ -85,7 +85,8 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
         Args:
             topic: the messages' topic; None takes each message's own.
             messages: values as bytes, or messages of confluent-kafka, kafka-python, aiokafka or pulsar-client. The
-                latter are read by the schema version in Pulsar's metadata.
+                latter are read by the schema version in Pulsar's metadata. The ends of partitions that confluent-kafka
+                reports (``_PARTITION_EOF``) are left out.
             on_error: what happens if a message cannot be read. ``"raise"`` raises the error. ``"skip"`` leaves the
                 message out. A function is called with the error, and its return value takes the message's place.
                 ``error.raw`` has the bytes and, if a client's message was passed, its partition, offset, key and
@@ -93,7 +94,8 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
 
         Raises:
             ConfigError: ``on_error`` is not one of these.
-            DecodeError: ``topic`` is neither None nor a topic's name.
+            DecodeError: ``topic`` is neither None nor a topic's name; or, whatever ``on_error`` says, the client
+                reports another error in a message's place, such as a missing right.
             SchemaRegistryError: the registry is unavailable or refuses to answer. This is raised whatever ``on_error``
                 says, since the message may be good; a schema that the topic does not have is left to ``on_error``.
         """

@@ -162,7 +162,7 @@ def _number(value: object, least: int, most: int, expected: str) -> float:
         raise ValueError(expected)
     try:
         number = float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ValueError(expected) from None
     if not least <= number <= most:
         raise ValueError(expected)

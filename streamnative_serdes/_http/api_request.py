@@ -242,7 +242,8 @@ class Retrier:
             patience = min(total, self._unreached) if outcome.unreached else total
             wait = self._wait(attempts, outcome.retry_after, patience - spent)
             if wait is None:
-                raise _unavailable(request, telling, attempts, spent, shortened=self._unreached < total)
+                too_long = outcome.retry_after if outcome.retry_after >= patience - spent else 0.0
+                raise _unavailable(request, telling, attempts, spent, too_long, shortened=self._unreached < total)
             logger.warning(
                 "%s %s: attempt %d failed: %s; retrying in %.1f s",
                 request.method,
@@ -265,14 +266,15 @@ class Retrier:
 
 
 def _unavailable(
-    request: ApiRequest, telling: TransientFailure, attempts: int, spent: float, *, shortened: bool
+    request: ApiRequest, telling: TransientFailure, attempts: int, spent: float, too_long: float, *, shortened: bool
 ) -> RegistryUnavailableError:
     hint = telling.hint
+    asked = f"; its Retry-After of {too_long:g} s exceeds the time that is left for retries" if too_long else ""
     if telling.unreached and shortened:
         hint = f"{hint or ''} This address has never answered, so retries stopped after retries.first.ms".strip()
     return RegistryUnavailableError(
         f"cannot {request.operation}: no usable response from {request.tried} after {attempts} attempts "
-        f"in {spent:.1f} s; last failure: {quoted(telling.text)}",
+        f"in {spent:.1f} s; last failure: {quoted(telling.text)}{asked}",
         status=telling.status,
         reason=telling.reason,
         url=request.url,

@@ -220,7 +220,7 @@ def _refuse_fatal(conf: Mapping[str, Any], topic: str) -> None:
         raise ConfigError(
             f"group.id: expected a name, got {group!r:.80}",
             topic=topic,
-            hint="if it comes from a variable, is that set? Otherwise leave it out",
+            hint="if it comes from a variable, is that set?",
         )
 
 

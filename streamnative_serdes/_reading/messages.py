@@ -62,12 +62,16 @@ def received(message: Any, topic: str | None) -> Received:
     return Received(raw, raw.key)
 
 
-def refuse_error(message: Any, topic: str | None) -> None:
-    """Refuse an error that the client reports in a message's place."""
+def _error_of(message: Any) -> Any:
+    """The error that the client reports in a message's place; None if it is a message."""
     error = getattr(message, "error", None)
-    fault = error() if callable(error) else None
-    if fault is not None:
-        raise DecodeError(f"the client reports an error in place of a message: {fault}", topic=topic)
+    return error() if callable(error) else None
+
+
+def _is_end(reported: Any) -> bool:
+    """Whether this error of the client only says that a partition ends."""
+    name = getattr(reported, "name", None)
+    return callable(name) and name() == "_PARTITION_EOF"
 
 
 def _of_pulsar(message: PulsarMessage, topic: str | None) -> Received:
@@ -201,7 +205,11 @@ def _read_all(
         try:
             datum = read_one(read, topic, message)
         except SerdesError as error:
-            if on_error == "raise" or error.raw is None or not isinstance(error, ITS_OWN_FAULT):
+            reported = _error_of(message)
+            if _is_end(reported):
+                continue
+            its_own = reported is None and error.raw is not None and isinstance(error, ITS_OWN_FAULT)
+            if on_error == "raise" or not its_own:
                 raise
             if on_error == "skip":
                 continue
@@ -213,7 +221,9 @@ def read_one(read: Callable[[Received], Any], topic: str | None, message: Any) -
     """Read bytes or a client's message; errors of a message have it in ``raw``."""
     taken = received(message, topic)
     try:
-        refuse_error(message, taken.raw.topic)
+        reported = _error_of(message)
+        if reported is not None:
+            raise DecodeError(f"the client reports an error in place of a message: {reported}", topic=taken.raw.topic)
         return read(taken)
     except SerdesError as error:
         error.raw = taken.raw

@@ -17,7 +17,6 @@ from copy import copy
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, Final, TypeAlias, TypeVar
-from weakref import ref
 
 from streamnative_serdes._config import REGISTRY_OPTIONS, schema_limits
 from streamnative_serdes._formats import EXTERNAL
@@ -74,7 +73,7 @@ class Binding:
     @classmethod
     def shared(cls, conf: Mapping[str, Any]) -> Binding:
         """The binding of this process for these registry options."""
-        return bindings.of(tuple(conf[name] for name in _REGISTRY_KEYS), lambda: cls(conf))
+        return bindings.of({name: conf[name] for name in _REGISTRY_KEYS}, lambda: cls(conf))
 
     @classmethod
     def forget(cls) -> None:
@@ -88,14 +87,14 @@ class Binding:
             SerdesError: an ``error``: the topic is not text, or not the name of a topic.
         """
         name = self.checked(topic, error)
-        if ref(user) not in self._users.refs:
+        if id(user) not in self._users.refs:
             self.attach(user)
         self._watch.ensure()
         return self._topics.use(name)
 
     def attach(self, user: User) -> None:
         """Call :meth:`User.rebind` of ``user`` from now on, each time that answers change."""
-        if ref(user) not in self._users.refs:
+        if id(user) not in self._users.refs:
             self._users.attach(user, self._topics.make_room)
 
     def detach(self, user: User) -> None:
@@ -387,10 +386,25 @@ class Binding:
 
     # Actions of the user of a registry client
 
-    def forget_topic(self, topic: str) -> None:
-        """Forget the topic, which the user has deleted: its next message asks the registry."""
-        self._topics.forget(self.named(topic))
+    def of_registry(self) -> list[Binding]:
+        """All bindings of this process to the same registry: those with other options know its answers too."""
+        addresses = set(self.client.rest.urls)
+        return [each for each in bindings.alive() if set(each.client.rest.urls) == addresses]
+
+    def deleted(self, topic: TopicName, *, for_good: bool) -> None:
+        """Note that the user has deleted the schemas of a topic: the next write registers its schema again.
+
+        Known versions still read the messages that they wrote, unless they were deleted ``for_good``.
+        """
+        if for_good:
+            self._topics.forget(topic)
+        else:
+            self._topics.change(topic, TopicState.without_registrations)
         self._users.rebind()
+
+    def forget_refusals(self, topic: TopicName) -> None:
+        """Note that the user has registered a schema: what was missing may be there now."""
+        self._topics.change(topic, TopicState.without_refusals)
 
     def forget_topics(self) -> None:
         self._topics.forget_all()

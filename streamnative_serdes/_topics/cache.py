@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import Generic, Protocol, TypeVar
 from weakref import WeakSet
 
@@ -48,8 +48,29 @@ class Forkable(Protocol):
 _T = TypeVar("_T", bound=Forkable)
 
 
+class _Same:
+    """A value without a hash, such as a user's function that is a dataclass; it equals only itself."""
+
+    def __init__(self, value: object) -> None:
+        self._value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other._value is self._value
+
+    def __hash__(self) -> int:
+        return id(self._value)
+
+
+def _hashable(value: object) -> Hashable:
+    try:
+        hash(value)
+    except TypeError:
+        return _Same(value)
+    return value
+
+
 class Shared(Generic[_T]):
-    """Objects by key; the oldest of more than 64 is dropped, and stays with its users. Lives as long as the process.
+    """Objects by options; the oldest of more than 64 is dropped, and stays with its users. Lives with the process.
 
     ``made`` has the objects. Those that still have users are told of a fork, dropped or not.
     """
@@ -61,8 +82,9 @@ class Shared(Generic[_T]):
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._after_fork)
 
-    def of(self, key: Hashable, make: Callable[[], _T]) -> _T:
-        """The object for ``key``; creates it at the first call."""
+    def of(self, conf: Mapping[str, object], make: Callable[[], _T]) -> _T:
+        """The object for these options; creates it at the first call."""
+        key = frozenset((name, _hashable(value)) for name, value in conf.items())
         with self._lock:
             if key not in self.made:
                 while len(self.made) >= _MOST:
@@ -71,6 +93,11 @@ class Shared(Generic[_T]):
                 self._alive.add(new)
                 self.made.setdefault(key, new)  # a finalizer may have asked for the same meanwhile
             return self.made[key]
+
+    def alive(self) -> list[_T]:
+        """All objects that are in use, also those that were dropped."""
+        with self._lock:
+            return list(self._alive)
 
     def forget(self) -> None:
         """Forget all objects; users keep theirs."""

@@ -91,7 +91,7 @@ class ConfluentSchemas:
     @classmethod
     def shared(cls, conf: Mapping[str, Any]) -> ConfluentSchemas:
         """The schemas of this process for the registry of these options (see the class)."""
-        return registries.of(frozenset(conf.items()), lambda: cls(conf))
+        return registries.of(conf, lambda: cls(conf))
 
     @classmethod
     def forget(cls) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar, Protocol
 from weakref import WeakMethod, ref
 
@@ -34,13 +35,13 @@ class User(Protocol):
 class Users:
     """The users of a binding. Threads share this object, and it keeps no user alive.
 
-    ``refs`` has a weak reference to each user. A lock guards attaching and all that depends on who is there; users may
-    die at any time in any thread, without the lock, so the set is never walked: that would fail, as the walk through a
-    WeakSet does. Each look-up, discard and copy of a set is one step for other threads.
+    ``refs`` has a weak reference to each user by its id, since users may be equal, or have no hash. A lock guards
+    attaching and all that depends on who is there; users may die at any time in any thread, without the lock, so the
+    dict is never walked: that would fail. Each look-up, pop and copy of a dict is one step for other threads.
     """
 
     def __init__(self) -> None:
-        self.refs: set[ref[User]] = set()
+        self.refs: dict[int, ref[User]] = {}
         self._lock = threading.RLock()  # a finalizer may attach a user meanwhile
 
     def __len__(self) -> int:
@@ -49,12 +50,12 @@ class Users:
     def attach(self, user: User, act: Callable[[int], None]) -> None:
         """Add a user, and call ``act`` with the number of users."""
         with self._lock:
-            self.refs.add(ref(user, self.refs.discard))
+            self.refs[id(user)] = ref(user, partial(self.refs.pop, id(user)))
             act(len(self.refs))
 
     def detach(self, user: User) -> None:
         with self._lock:
-            self.refs.discard(ref(user))
+            self.refs.pop(id(user), None)
 
     def count(self, act: Callable[[int], None]) -> None:
         """Call ``act`` with the number of users; no user can be attached meanwhile."""
@@ -68,7 +69,7 @@ class Users:
                 act()
 
     def rebind(self) -> None:
-        for each in self.refs.copy():
+        for each in self.refs.copy().values():
             user = each()
             if user is not None:
                 user.rebind()

@@ -125,13 +125,19 @@ class SchemaRegistryClient:
             refusal = _bad(topic, given.fault)
         else:
             try:
-                return _registered(subject_name, self._pulsar.register(topic, given.text), Schema(given.text))
+                return _registered(subject_name, self._register(topic, given.text), Schema(given.text))
             except InvalidSchemaError as error:  # by a newer broker
                 refusal = error
         held = self._held(subject_name, topic, given)
         if held is None:
             raise refusal
         return held
+
+    def _register(self, topic: str, text: str) -> int:
+        version = self._pulsar.register(topic, text)
+        for binding in self._binding.of_registry():
+            binding.forget_refusals(self._binding.named(topic))
+        return version
 
     def _held(self, subject: str, topic: str, given: ParsedSchema) -> RegisteredSchema | None:
         """The newest version of the topic that has this schema."""
@@ -222,12 +228,14 @@ class SchemaRegistryClient:
         """Delete all schemas of the topic, and return their versions.
 
         Later versions continue the numbering, unless ``permanent``: then they start at 1 again, and messages that are
-        still in the topic are read with the wrong schemas. SerDes of this client forget permanently deleted schemas.
+        still in the topic are read with the wrong schemas. SerDes of this process register their schemas again with
+        the next message, and forget permanently deleted schemas.
         """
         topic, deleted = _topic_of(subject_name), self.get_versions(subject_name)
         self._pulsar.delete(topic, force=permanent)
-        if permanent:
-            self._binding.forget_topic(topic)
+        name = self._binding.named(topic)
+        for binding in self._binding.of_registry():
+            binding.deleted(name, for_good=permanent)
         return deleted
 
     def test_compatibility(
@@ -281,12 +289,14 @@ class SchemaRegistryClient:
         return require_avro(self.get_version(reference.subject, reference.version).schema)
 
     def clear_latest_caches(self) -> None:
-        """Make SerDes of this client ask for latest schemas again. If the registry is away, its last answers hold."""
-        self._binding.expire()
+        """Make SerDes of this registry ask for latest schemas again. If it is away, its last answers hold."""
+        for binding in self._binding.of_registry():
+            binding.expire()
 
     def clear_caches(self) -> None:
-        """Make SerDes of this client ask for everything again."""
-        self._binding.forget_topics()
+        """Make SerDes of this registry ask for everything again."""
+        for binding in self._binding.of_registry():
+            binding.forget_topics()
 
     # Not supported by Pulsar
 

@@ -31,6 +31,7 @@ _OTHER_NAMES: Final = {
         for name in ("ca.location", "certificate.location", "key.location", "key.password")
     },
 }
+_TIMEOUTS: Final = ("http.connect.timeout.ms", "http.read.timeout.ms")
 
 _REFUSED_BY_SERDES: Final[Mapping[str, str]] = {
     "use.schema.id": f"{_BY_TOPIC}, and there are no global schema ids",
@@ -74,12 +75,19 @@ def for_client(conf: Mapping[str, Any]) -> dict[str, Any]:
         raise ConfigError(f"bearer.auth.credentials.source 'CUSTOM' is not supported: {_CUSTOM}")
     for theirs, ours in _OTHER_NAMES.items():
         if theirs in left:
+            _refuse_both(left, theirs, ours)
             left[ours] = left.pop(theirs)
     _split_user_info(left)
-    seconds = left.pop("timeout", None)
-    if seconds is not None:
-        left["http.connect.timeout.ms"] = left["http.read.timeout.ms"] = _milliseconds(seconds)
+    if "timeout" in left:
+        for ours in _TIMEOUTS:
+            _refuse_both(left, "timeout", ours)
+        left |= dict.fromkeys(_TIMEOUTS, _milliseconds(left.pop("timeout")))
     return config.parse(config.REGISTRY_OPTIONS, left, strict=True)
+
+
+def _refuse_both(conf: Mapping[str, Any], theirs: str, ours: str) -> None:
+    if ours in conf:
+        raise ConfigError(f"{theirs} and {ours} set the same option", hint="set only one of them")
 
 
 def _split_user_info(conf: dict[str, Any]) -> None:
@@ -89,9 +97,11 @@ def _split_user_info(conf: dict[str, Any]) -> None:
         return
     parts = [_without_user_info(url.strip()) for url in urls.split(",")]
     conf["schema.registry.url"] = ",".join(url for url, _ in parts)
+    given = {info for _, info in parts if info}
+    if not given:
+        return
     if conf.get("basic.auth.user.info") is not None:
         raise ConfigError("basic.auth.user.info and url both contain user and password", hint="set only one of them")
-    given = {info for _, info in parts if info}
     if len(given) > 1:
         raise ConfigError("the addresses in url contain different users or passwords", hint="set basic.auth.user.info")
     conf["basic.auth.user.info"] = given.pop()
@@ -169,5 +179,5 @@ def _milliseconds(seconds: object) -> float:
         raise ConfigError(f"timeout: expected seconds, got {seconds!r:.80}")
     try:
         return float(seconds) * 1000
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ConfigError(f"timeout: expected seconds, got {seconds!r:.80}") from None

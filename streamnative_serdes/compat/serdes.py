@@ -27,12 +27,12 @@ def prefix_schema_id_serializer(*_: object) -> bytes:
 
 
 def prefix_schema_id_deserializer(*_: object) -> bytes:
-    """For configurations only: the schema version is read from before the datum."""
+    """For configurations only: the schema version is read from before the datum, as are ids of a second registry."""
     raise unsupported("calling prefix_schema_id_deserializer", "the deserializer reads the version itself")
 
 
 def dual_schema_id_deserializer(*_: object) -> bytes:
-    """For configurations only: the same as :func:`prefix_schema_id_deserializer`; Kafka headers are not read."""
+    """For configurations only: ids of a second registry are read from Kafka's headers, else from before the datum."""
     raise unsupported("calling dual_schema_id_deserializer", "the deserializer reads the version itself")
 
 

@@ -116,11 +116,13 @@ def serdes_of(
         schema: as for the SerDes; None if ``conf`` has the SerDes or its builder.
 
     Raises:
-        ConfigError: a SerDes of another class, two schemas, or an invalid option.
+        ConfigError: a SerDes of another class, a SerDes and a builder, two schemas, or an invalid option.
     """
     kind = "serializer" if issubclass(cls, Serializer) else "deserializer"
     left = dict(conf)
     given, own_builder = left.pop(f"value.{kind}", None), left.pop(f"value.{kind}.builder", None)
+    if given is not None and own_builder is not None:
+        raise ConfigError(f"value.{kind} and value.{kind}.builder are both set", hint="leave one of them out")
     if schema is not None and not (given is own_builder is None):
         raise ConfigError(f"schema: the {kind} in the configuration has its own", hint="give it the schema")
     found = given

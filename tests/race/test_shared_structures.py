@@ -251,7 +251,7 @@ def test_users_may_come_and_die_while_others_are_told() -> None:
 
     in_threads(work)
     gc.collect()
-    assert [each() for each in users.refs] == [stays]
+    assert [each() for each in users.refs.values()] == [stays]
 
 
 def test_room_is_made_for_each_user(conf: dict[str, str]) -> None:
@@ -324,7 +324,7 @@ def test_a_shared_object_is_made_once() -> None:
         made.append(Thing())
         return made[-1]
 
-    found = in_threads(lambda _: [shared.of(key, make) for key in range(50)])
+    found = in_threads(lambda _: [shared.of({"key": key}, make) for key in range(50)])
     assert len(made) == 50
     assert all(each == found[0] for each in found)
 

@@ -3,7 +3,7 @@
 ::
 
     consume() -> errors apart -> deserialize_batch -> columns of Kafka in front, dead letters behind -> store_offsets()
-                                       | fails: seek() to the first message of each partition, so none is lost
+        | fails, or is interrupted | fails: seek() to where each partition was before, so no message is lost
 
 The client's store of offsets has the offsets of returned rows only, and forgets those of partitions that are revoked.
 """
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Self, TypeAlias
 
 import pyarrow as pa
-from confluent_kafka import Consumer, KafkaException, TopicPartition, libversion
+from confluent_kafka import OFFSET_INVALID, OFFSET_STORED, Consumer, KafkaException, TopicPartition, libversion
 from confluent_kafka.error import ConsumeError
 
 from streamnative_serdes._kafka import POLL_SECONDS, ClientErrors, client, consumed
@@ -33,6 +33,7 @@ from streamnative_serdes.errors import ConfigError, SchemaNotFoundError
 from streamnative_serdes.integrations.builders import KafkaAvroDeserializerBuilder, serdes_of
 
 _Callback: TypeAlias = Callable[[Consumer, list[TopicPartition]], None]
+_Place: TypeAlias = tuple[str, int]  # topic and partition
 
 _STORE: Final = "enable.auto.offset.store"
 # librdkafka waits this long when its queue is full; with its default, a second, the queue runs dry meanwhile. Versions
@@ -40,6 +41,8 @@ _STORE: Final = "enable.auto.offset.store"
 _BACKOFF: Final = {"fetch.queue.backoff.ms": 10} if libversion()[1] >= 0x02020000 else {}
 _DEFAULTS: Final[Mapping[str, Any]] = {"enable.auto.commit": False, "enable.partition.eof": True, **_BACKOFF}
 _ERRORS: Final = " errors"  # the column of reasons, which becomes that of dead letters
+_MOST: Final = 1_000_000  # messages that the client takes at once
+_COMMITTED_SECONDS: Final = 5.0  # to wait for committed offsets
 _AROUND: Final = ("key", "value", "partition", "offset")  # of a dead letter
 
 
@@ -76,8 +79,11 @@ class ArrowConsumer(Consumer):
         kafka_schema(tuple(self._keep))  # refuses other names
         self._error_column, self._large_types = error_column, large_types
         self._topics: tuple[str, ...] = ()  # that are subscribed to
-        self._ends: dict[tuple[str, int], int] = {}  # where the client has said that a partition ends
-        self._changed: set[tuple[str, int]] = set()  # partitions that were just assigned or revoked
+        self._ends: dict[_Place, int] = {}  # where the client has said that a partition ends
+        self._before: dict[_Place, int] = {}  # offsets at the beginning of read_batch
+        # By seek(), after which the client has no position until the next message; OFFSET_STORED is still to be done.
+        self._sought: dict[_Place, int] = {}
+        self._changed: set[_Place] = set()  # partitions that were just assigned or revoked
         self._fault: ConsumeError | None = None
         own = dict(conf)
         if own.pop(_STORE, False):
@@ -123,7 +129,20 @@ class ArrowConsumer(Consumer):
     def assign(self, partitions: list[TopicPartition]) -> None:
         """As ``Consumer.assign``."""
         super().assign(partitions)
-        self._ends.clear()
+        for known in (self._before, self._sought, self._ends):
+            known.clear()
+
+    def incremental_assign(self, partitions: list[TopicPartition]) -> None:
+        """As ``Consumer.incremental_assign``."""
+        super().incremental_assign(partitions)
+        self._forget({(each.topic, each.partition) for each in partitions})
+
+    def seek(self, partition: TopicPartition) -> None:
+        """As ``Consumer.seek``."""
+        super().seek(partition)
+        place = partition.topic, partition.partition
+        self._sought[place] = partition.offset
+        self._ends.pop(place, None)
 
     def unsubscribe(self) -> None:
         """As ``Consumer.unsubscribe``."""
@@ -135,8 +154,8 @@ class ArrowConsumer(Consumer):
 
         It returns at once when all partitions have been read to their end (see :attr:`at_end`). An empty batch has the
         same columns; if the topic has no schema yet, it has no decoded columns. A
-        tombstone is null in all decoded columns, and its ``value``, if kept, is null. If this raises an error for a
-        message or its schema, the consumer goes back to where it was: the next call reads the same messages again.
+        tombstone is null in all decoded columns, and its ``value``, if kept, is null. If this raises an error, or is
+        interrupted, the consumer goes back to where it was: the next call reads the same messages again.
 
         Raises:
             ConfigError: the consumer reads several topics or none, which is said before any message is taken; or a
@@ -145,6 +164,7 @@ class ArrowConsumer(Consumer):
             BatchTooLargeError: the messages do not fit in one batch: ask for fewer.
             SchemaRegistryError: as ``deserialize_batch`` does.
             ConsumeError: the client reports an error, as in ``poll()``; rows before it are returned first.
+            ValueError: ``num_messages`` is below 0.
             RuntimeError: the consumer is closed.
         """
         topic = self._only_topic()
@@ -178,7 +198,7 @@ class ArrowConsumer(Consumer):
         return None if found is None else [each for each in found if each.offset >= 0 or each.error is not None]
 
     def close(self) -> None:
-        """Leave the group, and close the deserializer if it was made here. Nothing is committed."""
+        """Leave the group, and close the deserializer if it was made here. Only ``enable.auto.commit`` commits."""
         super().close()
         self._close_owned()
 
@@ -194,7 +214,7 @@ class ArrowConsumer(Consumer):
         self.close()
 
     def _only_topic(self) -> str:
-        topics = set(self._topics or (each.topic for each in self.assignment()))
+        topics = {*self._topics, *(each.topic for each in self.assignment())}
         if len(topics) != 1 or any(topic.startswith("^") for topic in topics):
             found = f"{len(topics)} topics or a pattern" if topics else "no topic yet"
             raise ConfigError(f"read_batch reads one topic, and this consumer has {found}", hint="call read_batches")
@@ -205,6 +225,10 @@ class ArrowConsumer(Consumer):
     ) -> dict[str, pa.RecordBatch]:
         self._raise_fault()
         messages, _ = without_errors(())
+        self._seek_committed()
+        at = self.position(self.assignment())
+        known = {(each.topic, each.partition): each.offset for each in at if each.offset >= 0}
+        self._before = {**self._sought, **known}
         try:
             self._take(most, timeout, messages)
             parts = by_topic(messages)
@@ -224,11 +248,10 @@ class ArrowConsumer(Consumer):
         while True:
             left = until - time.monotonic()
             seconds = max(min(left, POLL_SECONDS), 0.0)
-            taken, reports = without_errors(consumed(super().consume, most - len(found), seconds))
+            taken, reports = without_errors(consumed(super().consume, min(most - len(found), _MOST), seconds))
             if self._changed:
                 found[:] = [each for each in found if (each.topic(), each.partition()) not in self._changed]
-                self._ends = {place: end for place, end in self._ends.items() if place not in self._changed}
-                self._changed.clear()
+                self._forget_changed()
             found += taken
             if (self._heed(reports) and self.at_end) or len(found) >= most or left <= 0 or self._fault:
                 return
@@ -269,11 +292,50 @@ class ArrowConsumer(Consumer):
                 raise
 
     def _go_back(self, messages: Sequence[Any]) -> None:
-        """Go back to the first of these messages in each partition that is still assigned."""
+        """Go back to where each partition was before these messages, and those of a ``consume()`` that failed."""
         first = {(message.topic(), message.partition()): message.offset() for message in reversed(messages)}
-        for place in first.keys() & {(each.topic, each.partition) for each in self.assignment()}:
-            self.seek(TopicPartition(*place, first[place]))
+        known = {place: first[place] for place in first.keys() - self._changed}
+        self._forget_changed()
+        known |= self._before
+        for each in self.assignment():
+            place = each.topic, each.partition
+            self._go_to(place, known.get(place, each.offset))
+
+    def _go_to(self, place: _Place, offset: int) -> None:
+        if offset == OFFSET_STORED:  # asks a broker, so not during an interrupt
+            self._sought[place] = offset
             self._ends.pop(place, None)
+            return
+        try:
+            self.seek(TopicPartition(*place, offset))
+        except KafkaException as error:
+            if error.args[0].name() != "_STATE":  # nothing was read of it yet, or it was revoked meanwhile
+                raise
+
+    def _seek_committed(self) -> None:
+        """Go back to the committed offsets of partitions that had no other place before an interrupt."""
+        places = [TopicPartition(*place) for place, offset in self._sought.items() if offset == OFFSET_STORED]
+        if not places:
+            return
+        try:
+            found = self.committed(places, _COMMITTED_SECONDS)
+        except KafkaException as error:
+            raise ConsumeError(error.args[0]) from error
+        for each in found:
+            if each.error is not None:
+                raise ConsumeError(each.error)
+            place = each.topic, each.partition
+            del self._sought[place]
+            self._go_to(place, each.offset if each.offset >= 0 else OFFSET_INVALID)  # by auto.offset.reset
+
+    def _forget_changed(self) -> None:
+        self._forget(self._changed)
+        self._changed.clear()
+
+    def _forget(self, places: Iterable[_Place]) -> None:
+        for place in places:
+            for known in (self._before, self._sought, self._ends):
+                known.pop(place, None)
 
     def _heed(self, reports: Iterable[Any]) -> bool:
         """Whether a partition ends, as the client reports in place of a message; an error waits for the rows before."""

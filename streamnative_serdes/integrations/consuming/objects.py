@@ -32,7 +32,7 @@ V = TypeVar("V")
 
 
 class UnreadMessageError(KafkaError):
-    """The ``error()`` of a message whose key or value cannot be deserialized.
+    """The ``error()`` of a message whose key or value cannot be deserialized; it equals errors of the same code.
 
     Attributes:
         exception: the KeyDeserializationError or ValueDeserializationError that ``poll()`` raises; its own
@@ -47,6 +47,15 @@ class UnreadMessageError(KafkaError):
         fault = cls(error.args[0].code(), error.args[0].str())
         fault.exception = error
         return fault
+
+    # KafkaError's own comparisons fail for two objects of a subclass.
+    def __eq__(self, other: object) -> bool:
+        return self.code() == (other.code() if isinstance(other, KafkaError) else other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = KafkaError.__hash__
 
 
 if TYPE_CHECKING:

@@ -286,7 +286,15 @@ def test_confluents_keys_have_confluents_meaning() -> None:
         ({"bearer.auth.client.secret": "secret'"}, "^OAuth needs bearer.auth.client.id and"),
         ({"url": "http://me:secret'@p:8080", "basic.auth.user.info": "me:secret'"}, "both contain user and password"),
         ({"url": "http://me:secret'@p,http://you:secret'@q"}, "different users or passwords"),
-        ({"timeout": "soon"}, "timeout: expected seconds"),
+        *(({"timeout": seconds}, "timeout: expected seconds") for seconds in ("soon", 10**400)),
+        ({"cache.latest.ttl.sec": 10**400}, "^cache.latest.ttl.sec: expected"),
+        ({"timeout": 1, "http.read.timeout.ms": 9000}, "timeout and http.read.timeout.ms set the same option"),
+        ({"timeout": 1, "http.connect.timeout.ms": 9000}, "timeout and http.connect.timeout.ms set the same option"),
+        ({"schema.registry.url": "http://q"}, "url and schema.registry.url set the same option"),
+        (
+            {"ssl.ca.location": "a.pem", "schema.registry.ssl.ca.location": "b.pem"},
+            "ssl.ca.location and schema.registry.ssl.ca.location set the same option",
+        ),
     ],
 )
 def test_unsupported_keys_are_refused_by_name(conf: dict[str, Any], words: str) -> None:
@@ -310,6 +318,15 @@ def test_user_and_password_are_removed_from_the_address() -> None:
     )
     assert client.options["schema.registry.url"] == "https://p:8443/x,https://q"
     assert client.options["basic.auth.user.info"] == "me:a@b"
+
+
+@pytest.mark.parametrize(
+    ("url", "address"), [("http://p:8080/x@y", "http://p:8080/x@y"), ("http://@p:8080", "http://p:8080")]
+)
+def test_an_address_with_an_at_sign_may_have_no_user(url: str, address: str) -> None:
+    options = SchemaRegistryClient({"url": url, "basic.auth.user.info": "me:x"}).options
+    assert (options["schema.registry.url"], options["basic.auth.user.info"]) == (address, "me:x")
+    assert SchemaRegistryClient({"url": url}).options["basic.auth.user.info"] is None
 
 
 def test_the_kafka_clients_credentials_are_used_on_request() -> None:

@@ -36,6 +36,7 @@ USER = json.dumps(record("User", ("name", "string"), ("age", "int")))
 ADA = {"name": "Ada", "age": 36}
 CTX = SerializationContext("users", MessageField.VALUE)
 OFF = {"auto.register.schemas": False}
+OTHER_BINDING = {"cache.missing.ttl.sec": 7}
 
 
 class Strategy(str, Enum):
@@ -123,8 +124,11 @@ def test_the_last_answer_serves_while_the_registry_is_away(registry: LocalRegist
         serializer(ADA, CTX)
 
 
-def test_serdes_ask_for_everything_again_when_told_to(client: SchemaRegistryClient, registry: LocalRegistry) -> None:
-    serializer, deserializer = AvroSerializer(client, USER), AvroDeserializer(client)
+@pytest.mark.parametrize("conf", [None, OTHER_BINDING])
+def test_serdes_ask_for_everything_again_when_told_to(
+    client: SchemaRegistryClient, registry: LocalRegistry, conf: dict[str, Any] | None
+) -> None:
+    serializer, deserializer = AvroSerializer(client, USER, conf=conf), AvroDeserializer(client, conf=conf)
     message = serializer(ADA, CTX)
     assert deserializer(message, CTX) == ADA
     for clear, calls in ((client.clear_latest_caches, {}), (client.clear_caches, {"POST schema": 1, "GET version": 1})):
@@ -135,21 +139,56 @@ def test_serdes_ask_for_everything_again_when_told_to(client: SchemaRegistryClie
         assert registry.calls == calls
 
 
-def test_serdes_forget_a_subject_that_is_deleted_for_good(client: SchemaRegistryClient) -> None:
+@pytest.mark.parametrize("conf", [None, OTHER_BINDING])
+def test_serdes_forget_a_subject_that_is_deleted_for_good(
+    client: SchemaRegistryClient, conf: dict[str, Any] | None
+) -> None:
     """Else they would go on with version 0 of before, and read the new version 0 as that."""
-    serializer, deserializer = AvroSerializer(client, USER), AvroDeserializer(client)
+    serializer, deserializer = AvroSerializer(client, USER, conf=conf), AvroDeserializer(client, conf=conf)
     before = serializer(ADA, CTX)
     assert deserializer(before, CTX) == ADA
-    client.delete_subject("users-value")
-    assert (serializer(ADA, CTX), deserializer(before, CTX)) == (before, ADA)  # known versions still serve
     client.delete_subject("users-value", permanent=True)
     client.register_schema("users", Schema(json.dumps(record("User", ("nick", "string"), ("age", "int")))))
     assert deserializer(before, CTX) == {"nick": "Ada", "age": 36}
 
 
-def test_without_registration_an_unknown_schema_is_an_error(client: SchemaRegistryClient) -> None:
+@pytest.mark.parametrize("conf", [None, OTHER_BINDING])
+def test_the_next_message_of_a_deleted_subject_registers_its_schema_again(
+    client: SchemaRegistryClient, conf: dict[str, Any] | None
+) -> None:
+    """Else nobody else could read it; and later, it would be read with another schema."""
+    serializer, deserializer = AvroSerializer(client, USER, conf=conf), AvroDeserializer(client, conf=conf)
+    before = serializer(ADA, CTX)
+    assert deserializer(before, CTX) == ADA
+    client.delete_subject("users-value")
+    after = serializer(ADA, CTX)
+    assert after != before
+    assert client.get_versions("users") == [3]
+    assert AvroDeserializer(client)(after, CTX) == ADA
+    assert deserializer(before, CTX) == ADA  # a known version still reads
+
+
+def test_a_registry_of_another_address_is_not_asked_again(client: SchemaRegistryClient) -> None:
+    with LocalRegistry() as registry:
+        other = AvroSerializer(SchemaRegistryClient({"url": registry.url}), USER)
+        other(ADA, CTX)
+        registry.reset_calls()
+        client.register_schema("users", Schema(USER))
+        client.delete_subject("users", permanent=True)
+        client.clear_caches()
+        other(ADA, CTX)
+        assert registry.calls == {}
+
+
+@pytest.mark.parametrize("conf", [OFF, {**OFF, **OTHER_BINDING}])
+def test_without_registration_an_unknown_schema_is_an_error_until_the_client_registers_it(
+    client: SchemaRegistryClient, conf: dict[str, Any]
+) -> None:
+    serializer = AvroSerializer(client, USER, conf=conf)
     with pytest.raises(SchemaNotFoundError):
-        AvroSerializer(client, USER, conf=OFF)(ADA, CTX)
+        serializer(ADA, CTX)
+    client.register_schema("users-value", Schema(USER))
+    assert serializer(ADA, CTX) == b"\x03\x04" + bytes(8) + b"\x06Ada\x48"
 
 
 @pytest.mark.promise("trailing-bytes")

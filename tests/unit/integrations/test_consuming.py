@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +14,14 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("confluent_kafka")
 
 import confluent_kafka  # noqa: E402
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition  # noqa: E402
+from confluent_kafka import (  # noqa: E402
+    OFFSET_BEGINNING,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    TopicPartition,
+)
 from confluent_kafka import DeserializingConsumer as FromConfluent  # noqa: E402
 from confluent_kafka.error import (  # noqa: E402
     ConsumeError,
@@ -67,7 +75,7 @@ TOPICS = (
         "ends",
         "end",
     ),
-    *("commits", "together", "faults", "unread"),
+    *("commits", "together", "faults", "unread", "interrupted", "again-seek", "again-incremental_assign"),
     *(f"clients-{number}-{keys}" for number in range(len(KINDS)) for keys in (False, True)),
 )
 ROW: dict[str, Any] = record("Row", ("id", "long"), ("note", ["null", "string"], None))
@@ -107,6 +115,14 @@ def read(consumer: ArrowConsumer, count: int) -> Any:
         ({"key.deserializer": bytes}, {}, "key.deserializer: keys are a column"),
         ({"key.deserializer.builder": KafkaAvroDeserializerBuilder()}, {}, "keys are a column"),
         ({"value.deserializer": bytes}, {}, "expected a KafkaAvroDeserializer, got type"),
+        (
+            {
+                "value.deserializer": KafkaAvroDeserializer(),
+                "value.deserializer.builder": KafkaAvroDeserializerBuilder(),
+            },
+            {},
+            "value.deserializer and value.deserializer.builder are both set",
+        ),
         ({"value.deserializer.builder": KafkaAvroDeserializerBuilder()}, {"schema": ROW}, "has its own"),
         ({}, {"keep": ["keys"]}, "no column 'keys'"),
         ({"cache.size": 5}, {}, "the Kafka client refuses its configuration: No such configuration property"),
@@ -130,6 +146,10 @@ def test_an_offset_store_that_is_off_is_accepted(conf: dict[str, Any]) -> None:
         consumer.unsubscribe()
         with pytest.raises(ConfigError, match="no topic yet"):
             consumer.read_batch(1, 0.0)
+        consumer.subscribe(["rows"])
+        consumer.assign([TopicPartition("more", 0, 0)])  # its messages are not those of the topic "rows"
+        with pytest.raises(ConfigError, match=r"2 topics.*read_batches"):
+            consumer.read_batch(1, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -139,6 +159,11 @@ def test_an_offset_store_that_is_off_is_accepted(conf: dict[str, Any]) -> None:
         ({"transactional.id": "t"}, {}, "transactional.id is not supported"),
         ({"key.serializer": bytes}, {}, "key.serializer is not supported"),
         ({"value.serializer": bytes}, {}, "expected a KafkaAvroSerializer, got type"),
+        (
+            {"value.serializer": KafkaAvroSerializer(), "value.serializer.builder": KafkaAvroSerializerBuilder()},
+            {},
+            "value.serializer and value.serializer.builder are both set",
+        ),
         ({"value.serializer.builder": KafkaAvroSerializerBuilder()}, {"schema": ROW}, "has its own"),
         ({"bootstrap.servers": 5.5, "acks": "x"}, {}, "the Kafka client refuses"),
     ],
@@ -343,6 +368,23 @@ def test_the_end_is_known_until_more_comes_or_a_batch_fails(conf: dict[str, Any]
         assert until_end(consumer) == [3]
 
 
+@pytest.mark.parametrize("way", ["seek", "incremental_assign"])
+def test_a_partition_that_is_read_again_is_not_at_its_end(conf: dict[str, Any], way: str) -> None:
+    with ArrowProducer(conf, f"again-{way}", ROW) as producer:
+        producer.write(pa.table({"id": range(3)}))
+    place = TopicPartition(f"again-{way}", 0, 0)
+    with consuming(conf, f"again-{way}") as consumer:
+        while not consumer.at_end:
+            consumer.read_batch(3, SECONDS)
+        if way == "seek":
+            consumer.seek(place)
+        else:
+            consumer.incremental_unassign([place])
+            consumer.incremental_assign([place])
+        assert not consumer.at_end
+        assert ids_of(consumer, 3) == [0, 1, 2]
+
+
 def test_an_error_of_the_client_is_raised_once_after_the_rows(conf: dict[str, Any]) -> None:
     with ArrowProducer(conf, "faults", ROW) as producer:
         producer.write(pa.table({"id": range(5)}))
@@ -357,6 +399,13 @@ def test_an_error_of_the_client_is_raised_once_after_the_rows(conf: dict[str, An
                 faults += 1
         assert (faults, rows) == (1, 5)
         assert consumer.read_batches(1, 0.0) == {}
+
+
+def test_a_batch_may_be_of_any_size(conf: dict[str, Any]) -> None:
+    with consuming(conf, "empty") as consumer:
+        assert consumer.read_batch(10_000_000, 0.0).num_rows == consumer.read_batch(0, 0.0).num_rows == 0
+        with pytest.raises(ValueError, match="num_messages"):
+            consumer.read_batch(-1, 0.0)
 
 
 def test_an_empty_batch_needs_no_headers(conf: dict[str, Any]) -> None:
@@ -392,6 +441,121 @@ def test_messages_come_again_after_whatever_stops_a_batch(conf: dict[str, Any], 
             consumer.read_batch(3, SECONDS)
         assert consumer.commit(asynchronous=False) == []
         assert read(consumer, 3)["id"].to_pylist()[:3] == [1, 2, 3]
+
+
+def interrupt(monkeypatch: pytest.MonkeyPatch, before: int = 0) -> None:
+    """Ctrl-C once, while the client has taken messages and not returned them; so often it returns some before."""
+    left = [before]
+
+    def consume(take: Any, most: int, seconds: float) -> Any:
+        found = take(most, seconds)
+        if found and left:
+            if left[0] == 0:
+                left.clear()
+                raise KeyboardInterrupt
+            left[0] -= 1
+        return found
+
+    monkeypatch.setattr(arrow_consumer, "consumed", consume)
+
+
+@pytest.fixture(scope="module")
+def ten_rows(conf: dict[str, Any]) -> dict[str, Any]:
+    """The options of a consumer of the topic "interrupted", whose ids are the offsets, in batches of one."""
+    with ArrowProducer(conf, "interrupted", ROW) as producer:
+        producer.write(pa.table({"id": range(10)}))
+    return {**conf, "auto.offset.reset": "earliest"}
+
+
+def ids_of(consumer: ArrowConsumer, *counts: int) -> list[int]:
+    return [each for count in counts for each in read(consumer, count)["id"].to_pylist()]
+
+
+@pytest.mark.parametrize("offset", [0, 4, OFFSET_BEGINNING])
+def test_an_interrupt_loses_no_message_of_partitions_that_were_assigned_by_hand(
+    ten_rows: dict[str, Any], monkeypatch: pytest.MonkeyPatch, offset: int
+) -> None:
+    begin = max(offset, 0)
+    with ArrowConsumer({**ten_rows, "group.id": f"by-hand-{offset}", "auto.offset.reset": "latest"}) as consumer:
+        consumer.assign([TopicPartition("interrupted", 0, offset)])
+        for _ in range(2):  # the second time, the client has no position, as after each seek
+            interrupt(monkeypatch)
+            with pytest.raises(KeyboardInterrupt):
+                consumer.read_batch(2, SECONDS)
+        assert consumer.commit(asynchronous=False) == []
+        assert ids_of(consumer, 1, 1) == [begin, begin + 1]
+        interrupt(monkeypatch)
+        with pytest.raises(KeyboardInterrupt):
+            consumer.read_batch(1, SECONDS)
+        assert ids_of(consumer, 1) == [begin + 2]
+        consumer.seek(TopicPartition("interrupted", 0, 1))
+        interrupt(monkeypatch)
+        with pytest.raises(KeyboardInterrupt):
+            consumer.read_batch(1, SECONDS)
+        assert ids_of(consumer, 1) == [1]
+
+
+@pytest.mark.parametrize("committed", [0, 3])
+def test_an_interrupt_loses_no_message_of_a_group_whatever_it_has_committed(
+    ten_rows: dict[str, Any], monkeypatch: pytest.MonkeyPatch, committed: int
+) -> None:
+    options = {**ten_rows, "group.id": f"interrupted-{committed}"}
+    if committed:
+        with ArrowConsumer(options) as before:
+            before.commit(offsets=[TopicPartition("interrupted", 0, committed)], asynchronous=False)
+    with ArrowConsumer(options) as consumer:
+        consumer.subscribe(["interrupted"])
+        interrupt(monkeypatch)
+        with pytest.raises(KeyboardInterrupt):
+            consumer.read_batch(5, SECONDS)
+        assert ids_of(consumer, 3) == list(range(committed, committed + 3))
+        interrupt(monkeypatch)
+        with pytest.raises(KeyboardInterrupt):
+            consumer.read_batch(5, SECONDS)
+        (found,) = consumer.commit(asynchronous=False) or ()
+        assert found.offset == committed + 3  # those of the rows that were returned
+
+
+def test_messages_of_a_step_before_an_interrupt_come_again_too(
+    ten_rows: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take = ArrowConsumer._take
+
+    def one_by_one(consumer: Any, most: int, timeout: float, found: list[Any]) -> None:
+        while len(found) < most:
+            take(consumer, len(found) + 1, timeout, found)
+
+    monkeypatch.setattr(ArrowConsumer, "_take", one_by_one)
+    with ArrowConsumer({**ten_rows, "group.id": "steps"}) as consumer:
+        consumer.subscribe(["interrupted"])
+        interrupt(monkeypatch, before=2)
+        with pytest.raises(KeyboardInterrupt):
+            consumer.read_batch(5, SECONDS)
+        assert ids_of(consumer, 4) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("as_answer", [False, True])
+def test_no_message_is_taken_while_the_committed_offset_is_not_known(
+    ten_rows: dict[str, Any], monkeypatch: pytest.MonkeyPatch, as_answer: bool
+) -> None:
+    fault, true_answer = KafkaError(KafkaError._TIMED_OUT), Consumer.committed
+
+    def no_answer(consumer: Any, places: list[TopicPartition], *_: float) -> Any:
+        if not as_answer:
+            raise KafkaException(fault)
+        return [SimpleNamespace(topic=each.topic, partition=each.partition, error=fault) for each in places]
+
+    with ArrowConsumer({**ten_rows, "group.id": f"away-{as_answer}"}) as consumer:
+        consumer.subscribe(["interrupted"])
+        interrupt(monkeypatch)
+        with pytest.raises(KeyboardInterrupt):
+            consumer.read_batch(5, SECONDS)
+        monkeypatch.setattr(ArrowConsumer, "committed", no_answer)
+        for _ in range(2):
+            with pytest.raises(ConsumeError, match="_TIMED_OUT"):
+                consumer.read_batch(5, 0.0)
+        monkeypatch.setattr(ArrowConsumer, "committed", true_answer)
+        assert ids_of(consumer, 5) == [0, 1, 2, 3, 4]
 
 
 def test_rows_that_come_with_an_error_are_returned_before_it(
@@ -683,6 +847,24 @@ def test_the_class_takes_types_as_confluents_does(conf: dict[str, Any]) -> None:
     consumer = DeserializingConsumer[str, dict[str, Any]]({"bootstrap.servers": "x:1", "group.id": "g", "log_level": 2})
     assert isinstance(consumer, Consumer)
     consumer.close()
+
+
+def test_errors_of_unread_messages_compare_by_their_codes_as_the_clients_do() -> None:
+    key, other, value = (
+        UnreadMessageError.of(kind(ValueError(text)))
+        for kind, text in (
+            (KeyDeserializationError, "x"),
+            (KeyDeserializationError, "y"),
+            (ValueDeserializationError, ""),
+        )
+    )
+    clients = KafkaError(KafkaError._KEY_DESERIALIZATION)
+    for same in (key, other, clients, clients.code()):
+        assert key == same
+        assert not key != same  # noqa: SIM202
+    for different in (value, KafkaError(KafkaError._PARTITION_EOF), None):
+        assert key != different
+    assert len({key, other, clients, value}) == 2
 
 
 def test_a_client_that_cannot_hold_errors_is_refused(conf: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,11 +106,30 @@ def test_a_given_topic_takes_precedence_over_the_topic_of_the_messages(reader: K
     assert caught.value.raw == RawMessage(BAD, "users", 3, 42, b"k", None)
 
 
-def test_an_error_of_the_client_in_place_of_a_message_is_an_error(reader: KafkaAvroDeserializer) -> None:
-    batch = [Message(b"Broker: partition EOF", error="PARTITION_EOF"), Message(GOOD, topic="users")]
-    with pytest.raises(DecodeError, match="in place of a message: PARTITION_EOF"):
-        list(reader.deserialize_many(None, batch))
-    assert list(reader.deserialize_many(None, batch, "skip")) == [BOB]
+class Error(str):
+    """Stands in for confluent_kafka.KafkaError."""
+
+    def name(self) -> str:
+        return str(self)
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip", lambda error: error.raw])
+def test_an_error_of_the_client_in_place_of_a_message_is_always_raised(
+    reader: KafkaAvroDeserializer, on_error: Any
+) -> None:
+    refusal = Message(b"Broker: Topic authorization failed", error=Error("TOPIC_AUTHORIZATION_FAILED"))
+    found = reader.deserialize_many(None, [Message(GOOD, topic="users"), refusal], on_error)
+    assert next(found) == BOB
+    with pytest.raises(DecodeError, match="in place of a message: TOPIC_AUTHORIZATION_FAILED") as caught:
+        next(found)
+    assert caught.value.raw is not None
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip", lambda error: error.raw])
+def test_the_end_of_a_partition_is_left_out(reader: KafkaAvroDeserializer, on_error: Any) -> None:
+    end = Message(b"Broker: No more messages", error=Error("_PARTITION_EOF"))
+    batch = [end, Message(GOOD, topic="users"), end]
+    assert list(reader.deserialize_many(None, batch, on_error)) == [BOB]
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,19 @@ def test_configure_takes_key_schema_from_the_clients_options(bare: dict[str, Any
     assert KafkaAvroDeserializer().configure(options, is_key=True).deserialize(TOPIC, b"\x02") == {"id": 1}
 
 
+def test_is_key_of_configure_holds_until_the_next_and_none_is_the_constructors(conf: dict[str, Any]) -> None:
+    keys, values = {**conf, "key.schema": json.dumps(KEY)}, {**conf, "auto.register.schemas": True}
+    serializer = KafkaAvroSerializer(values, VALUE)
+    with pytest.raises(ConfigError):  # the schema of keys is in the options, and there is one of values
+        serializer.configure(keys, is_key=True)
+    before = serializer.serialize(TOPIC, {"total": 5})
+    assert serializer.configure(values).serialize(TOPIC, {"total": 5}) == before
+    written = KafkaAvroDeserializer().configure(keys, is_key=True)
+    for copy in (written, pickle.loads(pickle.dumps(written))):
+        assert copy.deserialize(TOPIC, b"\x02") == {"id": 1}
+        assert copy.configure(keys).deserialize(TOPIC, before) == {"total": 5}
+
+
 def test_one_serdes_writes_and_reads_keys_and_values_of_one_type_in_any_order(bare: dict[str, Any]) -> None:
     messages = [({"id": 1}, AS_KEY, b"\x02"), ({"total": 2}, AS_VALUE, FIRST + b"\x04")]
     for order in (messages, messages[::-1]):

@@ -513,8 +513,10 @@ def test_configure_says_what_it_is_for(registry: LocalRegistry) -> None:
     KafkaAvroSerializer(conf(registry), SEPARATED).warm_up(TOPIC)
     deserializer = KafkaAvroDeserializer().configure(conf(registry), is_key=True)
     assert deserializer.deserialize(TOPIC, b"\x02") == {"id": 1}
-    assert deserializer.configure(conf(registry)).deserialize(TOPIC, b"\x02") == {"id": 1}
-    assert deserializer.configure(conf(registry), is_key=False).deserialize(TOPIC, BOB_BYTES) == BOB
+    assert deserializer.configure(conf(registry)).deserialize(TOPIC, BOB_BYTES) == BOB  # as the constructor says
+    keys = KafkaAvroDeserializer(is_key=True).configure(conf(registry))
+    assert keys.deserialize(TOPIC, b"\x02") == {"id": 1}
+    assert keys.configure(conf(registry), is_key=False).deserialize(TOPIC, BOB_BYTES) == BOB
 
 
 def test_a_closed_serdes_reads_and_writes_keys_again(registry: LocalRegistry) -> None:

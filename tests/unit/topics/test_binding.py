@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from streamnative_serdes._call_path import bound_of
 from streamnative_serdes._schema import parse
 from streamnative_serdes._topics import cache
 from streamnative_serdes._topics.binding import Binding
+from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
 from streamnative_serdes._topics.schema_version import Compiled, SchemaVersion
 from streamnative_serdes.errors import NestedTooDeeplyError
 from streamnative_serdes.testing import Fault, LocalRegistry
@@ -140,6 +142,31 @@ def test_other_tenants_namespaces_and_tokens_share_nothing(registry: LocalRegist
     second = config.parse(config.SERIALIZER_OPTIONS, conf(registry, **{key: value}), strict=True)
     assert Binding.shared(first) is Binding.shared(dict(first))
     assert Binding.shared(first) is not Binding.shared(second)
+
+
+@dataclass
+class Token:
+    """A function without a hash."""
+
+    text: str
+
+    def __call__(self) -> str:
+        return self.text
+
+
+def test_token_functions_without_a_hash_are_told_apart_by_identity(registry: LocalRegistry) -> None:
+    def options(token: Token, **more: Any) -> dict[str, Any]:
+        given = conf(registry, **{"bearer.auth.token": token, **more})
+        return config.parse(config.DESERIALIZER_OPTIONS, given, strict=True)
+
+    token, equal = Token("a"), Token("a")
+    assert Binding.shared(options(token)) is Binding.shared(options(token))
+    assert Binding.shared(options(token)) is not Binding.shared(options(equal))
+    assert KafkaAvroSerializer(conf(registry, **{"bearer.auth.token": token}), USER).serialize("users", BOB) == FRAMED
+    of_confluent = {"confluent.schema.registry.url": registry.url, "confluent.bearer.auth.token": token}
+    second = config.confluent_conf(options(token, **of_confluent))
+    assert second is not None
+    assert ConfluentSchemas.shared(second) is ConfluentSchemas.shared(second)
 
 
 def test_tenant_and_namespace_determine_where_a_short_name_is(registry: LocalRegistry) -> None:

@@ -373,3 +373,17 @@ def test_a_closed_serializer_that_is_used_again_notices_recreated_topics(
 def version_of(message: bytes | None) -> int:
     assert message is not None
     return int.from_bytes(message[2:10], "big")
+
+
+@pytest.mark.parametrize("hash_of", [None, lambda _: 1])
+def test_serializers_that_are_equal_or_have_no_hash_are_all_told(registry: LocalRegistry, hash_of: Any) -> None:
+    equal: Any = type("Equal", (KafkaAvroSerializer,), {"__eq__": lambda *_: True, "__hash__": hash_of})
+    serializers = [equal(conf(registry), USER) for _ in range(2)]
+    for each in serializers:
+        each.serialize("t", BOB)
+    for each in serializers:
+        _call_path.policy_of(each).binding.forget_topics()
+        registry.reset_calls()
+        each.serialize("t", BOB)
+        assert registry.calls == {"POST schema": 1}
+        each.close()
