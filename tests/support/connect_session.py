@@ -197,7 +197,6 @@ def conf_of_server(folder: str) -> dict[str, str]:
     """All that the server stores is in the folder, and not compressed."""
     os.mkdir(f"{folder}/events")
     return {
-        "spark.python.daemon.module": "preloaded_daemon",
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": f"file://{folder}/events",
         "spark.eventLog.compress": "false",

@@ -15,8 +15,10 @@ cdef class DefaultWriter:
     cdef bytearray out
     cdef int steps
     cdef Py_ssize_t size_left
+    cdef bint logical                       # logical types are used, not just their base types
 
-    def __cinit__(self):
+    def __cinit__(self, bint logical):
+        self.logical = logical
         self.steps = 100_000
         self.size_left = 16 << 20           # bytes
 
@@ -57,6 +59,8 @@ cdef class DefaultWriter:
                 raise SchemaError(f"expected {schema.size} bytes")
             self.out += raw
         else:
+            if self.logical and kind == "string" and schema.logical is not None and schema.logical.name == "uuid":
+                UUID(value)                 # ValueError; readers would refuse the message
             self.put_primitive(kind, value)
         return 0
 

@@ -199,10 +199,10 @@ cdef class Build:
 
     def __cinit__(self, options, object shapes, bint reading):
         self.named = {}
-        self.defaults = DefaultWriter()
         self.shapes, self.reading = shapes, reading
         self.record_names = reading and options["return.record.name"]
         self.logical = options["avro.logical.types"]
+        self.defaults = DefaultWriter(self.logical)
         self.strict = options["validate.strict"]
         self.allow_default = options["validate.strict.allow.default"]
         self.matched = options["unmatched.columns"] == "error"

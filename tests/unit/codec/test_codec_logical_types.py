@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from program import printed
+from schemas import record
 from wire import sized, varint
 
 from streamnative_serdes._schema import parse
@@ -637,3 +638,14 @@ def test_nanosecond_timestamps_are_written_up_to_the_last_microsecond_that_fits(
     assert codec.decode(codec.encode(last.replace(tzinfo=zone))) == micros * 1000
     with pytest.raises(EncodeError, match="does not fit in 64 bits of nanoseconds"):
         codec.encode(beyond.replace(tzinfo=zone))
+
+
+def test_a_default_that_is_no_uuid_is_not_written() -> None:
+    """Who reads it would refuse the message; without logical types it is text like any other."""
+    schema = record("R", ("id", UUID_TEXT, "x"))
+    with pytest.raises(EncodeError, match="field id: the field is missing and its default 'x' does not fit"):
+        Codec(schema).encode({})
+    assert Codec(schema, avro_logical_types=False).encode({}) == b"\2x"
+    text = str(uuid.UUID(int=5))
+    assert Codec(record("R", ("id", UUID_TEXT, text))).decode(b"H" + text.encode()) == {"id": uuid.UUID(int=5)}
+    assert Codec(record("R", ("id", UUID_TEXT, text))).encode({}) == b"H" + text.encode()
