@@ -640,7 +640,7 @@ def test_nanosecond_timestamps_are_written_up_to_the_last_microsecond_that_fits(
         codec.encode(beyond.replace(tzinfo=zone))
 
 
-def test_a_default_that_is_no_uuid_is_not_written() -> None:
+def test_an_invalid_uuid_as_a_default_is_not_written() -> None:
     """Who reads it would refuse the message; without logical types it is text like any other."""
     schema = record("R", ("id", UUID_TEXT, "x"))
     with pytest.raises(EncodeError, match="field id: the field is missing and its default 'x' does not fit"):
