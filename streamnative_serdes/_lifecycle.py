@@ -179,7 +179,8 @@ class Lifecycle:
         vars(self).update(own)
         self._given = state.given
         if state.conf is not None:
-            self.configure(state.conf, state.is_key)
+            # A subclass may have a configure() of the options alone.
+            self.configure(state.conf, *(() if state.is_key == state.given.is_key else (state.is_key,)))
             policy = policy_of(self)
             policy.topics.update(state.topics)
             policy.binding.client.met(state.answered)

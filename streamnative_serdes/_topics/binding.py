@@ -387,9 +387,9 @@ class Binding:
     # Actions of the user of a registry client
 
     def of_registry(self) -> list[Binding]:
-        """All bindings of this process to the same registry: those with other options know its answers too."""
+        """All bindings of this process with an address of this one: those with other options know its answers too."""
         addresses = set(self.client.rest.urls)
-        return [each for each in bindings.alive() if set(each.client.rest.urls) == addresses]
+        return [each for each in bindings.alive() if addresses & set(each.client.rest.urls)]
 
     def deleted(self, topic: TopicName, *, for_good: bool) -> None:
         """Note that the user has deleted the schemas of a topic: the next write registers its schema again.

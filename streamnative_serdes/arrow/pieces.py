@@ -105,7 +105,7 @@ def pieces_of_messages(data: Any) -> Pieces:
     values = _values(data, "value")
     if values is not None:
         return None, [values]
-    if str(getattr(data, "dtype", None) or getattr(data, "type", None)).lower() == str(_NULL):  # of polars, chunks
+    if "null" in [str(getattr(data, name, "")).lower() for name in ("dtype", "type")]:  # of polars; of chunks
         return pieces_of_messages(pa.nulls(len(data)))
     found = _pieces(_array_of_messages(data) if _is_list(data) else data, DecodeError)
     if found is None:

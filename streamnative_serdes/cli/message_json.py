@@ -168,9 +168,9 @@ def _time(value: Any) -> Any:
 def _number(name: str, value: Any, most: int) -> int | None:
     if value is None:
         return None
-    if type(value) is not int or not 0 <= value <= most:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
         raise EncodeError(f"{name}: expected a whole number from 0 to {most}, got {value!r:.60}")
-    return value
+    return int(value)
 
 
 def _no_constant(name: str) -> Any:

@@ -129,6 +129,9 @@ class ArrowConsumer(Consumer):
     def assign(self, partitions: list[TopicPartition]) -> None:
         """As ``Consumer.assign``."""
         super().assign(partitions)
+        patterns = any(topic.startswith("^") for topic in self._topics)
+        if not patterns and not {each.topic for each in partitions} <= set(self._topics):
+            self._topics = ()  # by hand, so those of a subscription before are not read any more
         for known in (self._before, self._sought, self._ends):
             known.clear()
 
@@ -214,7 +217,8 @@ class ArrowConsumer(Consumer):
         self.close()
 
     def _only_topic(self) -> str:
-        topics = {*self._topics, *(each.topic for each in self.assignment())}
+        # While a subscription changes, partitions of the one before are still assigned.
+        topics = set(self._topics or (each.topic for each in self.assignment()))
         if len(topics) != 1 or any(topic.startswith("^") for topic in topics):
             found = f"{len(topics)} topics or a pattern" if topics else "no topic yet"
             raise ConfigError(f"read_batch reads one topic, and this consumer has {found}", hint="call read_batches")
@@ -228,7 +232,7 @@ class ArrowConsumer(Consumer):
         self._seek_committed()
         at = self.position(self.assignment())
         known = {(each.topic, each.partition): each.offset for each in at if each.offset >= 0}
-        self._before = {**self._sought, **known}
+        self._before = {**self._sought, **self._ends, **known}
         try:
             self._take(most, timeout, messages)
             parts = by_topic(messages)

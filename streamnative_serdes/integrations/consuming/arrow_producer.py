@@ -29,7 +29,7 @@ _MORE_SECONDS: Final = 5.0  # than the client needs to give a message up
 # The types that the column of each part of a message may have; large_string, string_view and the like, too.
 _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "key": ("string", "binary"),
-    "headers": ("list<",),
+    "headers": ("list<", "list_view<"),
     "partition": ("int",),
     "timestamp": ("timestamp",),
 }
