@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Hashable, Mapping
 from typing import Generic, Protocol, TypeVar
-from weakref import WeakSet
+from weakref import WeakValueDictionary
 
 from streamnative_serdes._cache import LruMap, TopicCache
 
@@ -78,7 +78,7 @@ class Shared(Generic[_T]):
     def __init__(self) -> None:
         self.made: dict[Hashable, _T] = {}
         self._lock = threading.RLock()  # a finalizer may ask for an object meanwhile
-        self._alive: WeakSet[_T] = WeakSet()
+        self._alive: WeakValueDictionary[int, _T] = WeakValueDictionary()  # by id
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._after_fork)
 
@@ -90,14 +90,16 @@ class Shared(Generic[_T]):
                 while len(self.made) >= _MOST:
                     del self.made[next(iter(self.made))]
                 new = make()
-                self._alive.add(new)
+                self._alive[id(new)] = new
                 self.made.setdefault(key, new)  # a finalizer may have asked for the same meanwhile
             return self.made[key]
 
     def alive(self) -> list[_T]:
         """All objects that are in use, also those that were dropped."""
-        with self._lock:
-            return list(self._alive)
+        references = (
+            self._alive.valuerefs()
+        )  # one step; a walk would fail where a finalizer asks for an object meanwhile
+        return [each for reference in references if (each := reference()) is not None]
 
     def forget(self) -> None:
         """Forget all objects; users keep theirs."""
@@ -106,5 +108,5 @@ class Shared(Generic[_T]):
 
     def _after_fork(self) -> None:
         self._lock = threading.RLock()
-        for each in list(self._alive):
+        for each in self.alive():
             each.after_fork()

@@ -197,9 +197,11 @@ def _uuid(text: Any) -> UUID:
 
 
 def _duration(tree: Any) -> tuple[int, ...]:
-    if not isinstance(tree, dict) or set(tree) != set(_PARTS) or not all(type(part) is int for part in tree.values()):
-        raise ValueError('a duration such as {"months": 1, "days": 2, "millis": 3}')
-    return tuple(tree[part] for part in _PARTS)
+    if isinstance(tree, dict) and set(tree) == set(_PARTS):
+        parts = [tree[part] for part in _PARTS]
+        if all(isinstance(part, int) and not isinstance(part, bool) for part in parts):
+            return tuple(map(int, parts))
+    raise ValueError('a duration such as {"months": 1, "days": 2, "millis": 3}')
 
 
 class _FaultError(Exception):

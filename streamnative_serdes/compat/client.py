@@ -228,8 +228,8 @@ class SchemaRegistryClient:
         """Delete all schemas of the topic, and return their versions.
 
         Later versions continue the numbering, unless ``permanent``: then they start at 1 again, and messages that are
-        still in the topic are read with the wrong schemas. SerDes of this process register their schemas again with
-        the next message, and forget permanently deleted schemas.
+        still in the topic are read with the wrong schemas. SerDes of this process with an address of this client
+        register their schemas again with the next message, and forget permanently deleted schemas.
         """
         topic, deleted = _topic_of(subject_name), self.get_versions(subject_name)
         self._pulsar.delete(topic, force=permanent)
@@ -289,12 +289,15 @@ class SchemaRegistryClient:
         return require_avro(self.get_version(reference.subject, reference.version).schema)
 
     def clear_latest_caches(self) -> None:
-        """Make SerDes of this registry ask for latest schemas again. If it is away, its last answers hold."""
+        """Make SerDes with an address of this client ask for latest schemas again.
+
+        While the registry is away, its last answers hold.
+        """
         for binding in self._binding.of_registry():
             binding.expire()
 
     def clear_caches(self) -> None:
-        """Make SerDes of this registry ask for everything again."""
+        """Make SerDes with an address of this client ask for everything again."""
         for binding in self._binding.of_registry():
             binding.forget_topics()
 

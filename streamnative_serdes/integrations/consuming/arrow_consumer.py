@@ -3,7 +3,8 @@
 ::
 
     consume() -> errors apart -> deserialize_batch -> columns of Kafka in front, dead letters behind -> store_offsets()
-        | fails, or is interrupted | fails: seek() to where each partition was before, so no message is lost
+
+If a step fails or is interrupted: seek() to where each partition was before, so no message is lost.
 
 The client's store of offsets has the offsets of returned rows only, and forgets those of partitions that are revoked.
 """
@@ -156,9 +157,11 @@ class ArrowConsumer(Consumer):
         """Return up to ``num_messages`` messages of the one topic, a row each, that come within ``timeout`` seconds.
 
         It returns at once when all partitions have been read to their end (see :attr:`at_end`). An empty batch has the
-        same columns; if the topic has no schema yet, it has no decoded columns. A
-        tombstone is null in all decoded columns, and its ``value``, if kept, is null. If this raises an error, or is
-        interrupted, the consumer goes back to where it was: the next call reads the same messages again.
+        same columns; if the topic has no schema yet, it has no decoded columns. A tombstone is null in all decoded
+        columns, and its ``value``, if kept, is null. If this raises an error, or is interrupted, the consumer goes back
+        to where it was: the next ``read_batch`` or ``read_batches`` reads the same messages again, and may wait five
+        seconds for the group's committed offsets. Only a reader of the newest messages (``auto.offset.reset=latest``)
+        that is interrupted before its first rows, and that no broker has told of the end, goes on behind them.
 
         Raises:
             ConfigError: the consumer reads several topics or none, which is said before any message is taken; or a

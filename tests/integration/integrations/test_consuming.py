@@ -350,6 +350,21 @@ def test_several_topics_are_a_batch_each(place: Place, kafka: Kafka, registry: L
         consumer.close()
 
 
+@pytest.mark.parametrize("leaves", [False, True], ids=["subscribe", "unsubscribe and subscribe"])
+def test_a_second_subscription_takes_the_place_of_the_first(
+    place: Place, kafka: Kafka, registry: LocalRegistry, *, leaves: bool
+) -> None:
+    other = new_place(kafka, registry, 1)
+    place.write(range(3), 1)
+    other.write(range(5, 7))
+    with place.consumer() as consumer:
+        assert ids(rows_of(consumer, 3)) == [0, 1, 2]
+        if leaves:
+            consumer.unsubscribe()
+        consumer.subscribe([other.topic])
+        assert ids(rows_of(consumer, 2)) == [5, 6]
+
+
 def test_an_error_of_the_client_waits_for_the_rows_before_it(place: Place) -> None:
     place.write(range(3))
     consumer = ArrowConsumer({**place.group, "auto.offset.reset": "error"})

@@ -131,6 +131,12 @@ def test_messages_and_keys_may_be_null_in_all_rows(nulls: Callable[[], Any]) -> 
         assert found.to_pylist() == [{"key": None, "value": row} for row in ROWS[:2]]
 
 
+def test_a_frame_with_a_column_named_dtype_is_no_column_of_messages() -> None:
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(TypeError, match="expected an Arrow array of bytes or text"):
+        CODEC.decode(pandas.DataFrame({"dtype": DATA}))
+
+
 def test_serializer_and_deserializer_accept_tables_lists_and_chunks() -> None:
     with LocalRegistry() as registry:
         conf = {"schema.registry.url": registry.url}

@@ -208,6 +208,10 @@ def test_a_line_may_be_a_value_alone() -> None:
     assert parse_line('{"name": "Ada"}', values=True) == Line({"name": "Ada"})
 
 
+def test_minus_zero_is_a_whole_number() -> None:
+    assert parse_line('{"value": 1, "partition": -0}').partition == 0
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
@@ -224,6 +228,7 @@ def test_a_line_may_be_a_value_alone() -> None:
         ('{"error": "bad", "raw": {"base64": ""}}', "decode could not read this message: bad"),
         ('{"value": 1, "headers": ["a"]}', "headers: expected"),
         ('{"value": 1, "headers": [["a", 5]]}', "header a: expected"),
+        ('{"value": 1, "partition": -0.0}', "partition: expected a whole number from 0"),
         ('{"value": 1, "partition": -1}', "partition: expected a whole number from 0"),
         ('{"value": 1, "partition": true}', "partition: expected a whole number from 0"),
         (f'{{"value": 1, "timestamp": {2**63}}}', "timestamp: expected a whole number from 0 to"),

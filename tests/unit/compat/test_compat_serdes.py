@@ -124,13 +124,19 @@ def test_the_last_answer_serves_while_the_registry_is_away(registry: LocalRegist
         serializer(ADA, CTX)
 
 
+def written(client: SchemaRegistryClient, conf: dict[str, Any] | None) -> tuple[Any, AvroSerializer, AvroDeserializer]:
+    """A message, and who has written and read it."""
+    serializer, deserializer = AvroSerializer(client, USER, conf=conf), AvroDeserializer(client, conf=conf)
+    message = serializer(ADA, CTX)
+    assert deserializer(message, CTX) == ADA
+    return message, serializer, deserializer
+
+
 @pytest.mark.parametrize("conf", [None, OTHER_BINDING])
 def test_serdes_ask_for_everything_again_when_told_to(
     client: SchemaRegistryClient, registry: LocalRegistry, conf: dict[str, Any] | None
 ) -> None:
-    serializer, deserializer = AvroSerializer(client, USER, conf=conf), AvroDeserializer(client, conf=conf)
-    message = serializer(ADA, CTX)
-    assert deserializer(message, CTX) == ADA
+    message, serializer, deserializer = written(client, conf)
     for clear, calls in ((client.clear_latest_caches, {}), (client.clear_caches, {"POST schema": 1, "GET version": 1})):
         registry.reset_calls()
         clear()
@@ -139,14 +145,21 @@ def test_serdes_ask_for_everything_again_when_told_to(
         assert registry.calls == calls
 
 
+def test_serdes_with_one_address_of_the_client_are_told_too(
+    client: SchemaRegistryClient, registry: LocalRegistry
+) -> None:
+    serializer = KafkaAvroSerializer({"schema.registry.url": f"{registry.url},http://127.0.0.1:9"}, USER)
+    before = serializer.serialize("users", ADA)
+    client.delete_subject("users-value")
+    assert serializer.serialize("users", ADA) != before
+
+
 @pytest.mark.parametrize("conf", [None, OTHER_BINDING])
 def test_serdes_forget_a_subject_that_is_deleted_for_good(
     client: SchemaRegistryClient, conf: dict[str, Any] | None
 ) -> None:
     """Else they would go on with version 0 of before, and read the new version 0 as that."""
-    serializer, deserializer = AvroSerializer(client, USER, conf=conf), AvroDeserializer(client, conf=conf)
-    before = serializer(ADA, CTX)
-    assert deserializer(before, CTX) == ADA
+    before, _, deserializer = written(client, conf)
     client.delete_subject("users-value", permanent=True)
     client.register_schema("users", Schema(json.dumps(record("User", ("nick", "string"), ("age", "int")))))
     assert deserializer(before, CTX) == {"nick": "Ada", "age": 36}
@@ -157,9 +170,7 @@ def test_the_next_message_of_a_deleted_subject_registers_its_schema_again(
     client: SchemaRegistryClient, conf: dict[str, Any] | None
 ) -> None:
     """Else nobody else could read it; and later, it would be read with another schema."""
-    serializer, deserializer = AvroSerializer(client, USER, conf=conf), AvroDeserializer(client, conf=conf)
-    before = serializer(ADA, CTX)
-    assert deserializer(before, CTX) == ADA
+    before, serializer, deserializer = written(client, conf)
     client.delete_subject("users-value")
     after = serializer(ADA, CTX)
     assert after != before

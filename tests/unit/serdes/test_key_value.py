@@ -519,6 +519,17 @@ def test_configure_says_what_it_is_for(registry: LocalRegistry) -> None:
     assert keys.configure(conf(registry), is_key=False).deserialize(TOPIC, BOB_BYTES) == BOB
 
 
+class OldConfigure(KafkaAvroSerializer):
+    def configure(self, conf: Any) -> Any:  # type: ignore[override]
+        return super().configure(conf)
+
+
+def test_a_subclass_whose_configure_takes_the_options_alone_can_be_pickled(registry: LocalRegistry) -> None:
+    serializer = OldConfigure(conf(registry), SEPARATED)
+    message = serializer.serialize(TOPIC, BOB)
+    assert pickle.loads(pickle.dumps(serializer)).serialize(TOPIC, BOB) == message
+
+
 def test_a_closed_serdes_reads_and_writes_keys_again(registry: LocalRegistry) -> None:
     serializer, deserializer = KafkaAvroSerializer(conf(registry), SEPARATED), KafkaAvroDeserializer(conf(registry))
     for _ in range(2):
