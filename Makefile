@@ -36,7 +36,7 @@ EDITABLE := --config-settings editable_mode=compat --editable
 
 # Versions that have passed all tests: `make lock` writes the file, and CONSTRAINTS= installs the newest of all.
 CONSTRAINTS ?= constraints.txt
-# Python compiles each module at its first import; pip would take 17 s to compile all that is installed.
+# Python compiles each module at its first import; pip would compile all of them, and most are never imported.
 PIP_INSTALL = -m pip install --quiet --no-compile $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
 
 # $(call install,GROUP): the package, its extras that Spark and the command line need, and a group of pyproject.toml

@@ -26,7 +26,7 @@ os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
 # Java programs of tests are short: without the second compiler a run takes about half of the processor's time.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
 
-# What a shell or nohup starts in the background ignores these signals, and so do the programs that tests start then.
+# A shell or nohup makes background processes ignore these signals, and the programs that they start inherit that.
 for name, handler in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):
     if hasattr(signal, name) and signal.getsignal(signal.Signals[name]) == signal.SIG_IGN:
         signal.signal(signal.Signals[name], handler)

@@ -135,7 +135,7 @@ def partitions_of(array: pa.Array) -> list[int]:
 
 
 def moments_of(array: pa.Array) -> list[int]:
-    """The milliseconds since 1970 of each row; a null is the present time, and parts of them are cut off.
+    """The milliseconds since 1970 of each row; a null is the present time. Fractions of a millisecond are cut off.
 
     Raises:
         EncodeError: a time is before the first millisecond, or does not fit in 64 bits as microseconds; has ``row``.

@@ -1,4 +1,7 @@
-"""PySpark's daemon, with what workers import: it forks one for each task and for each plan of a Python data source."""
+"""PySpark's daemon, with the imports of its workers done before it forks them.
+
+It forks one for each task and for each plan of a Python data source; each would import pandas and pyarrow by itself.
+"""
 
 import pandas  # noqa: F401 - as all below
 import pyarrow.compute

@@ -160,8 +160,9 @@ class ArrowConsumer(Consumer):
         same columns; if the topic has no schema yet, it has no decoded columns. A tombstone is null in all decoded
         columns, and its ``value``, if kept, is null. If this raises an error, or is interrupted, the consumer goes back
         to where it was: the next ``read_batch`` or ``read_batches`` reads the same messages again, and may wait five
-        seconds for the group's committed offsets. Only a reader of the newest messages (``auto.offset.reset=latest``)
-        that is interrupted before its first rows, and that no broker has told of the end, goes on behind them.
+        seconds for the group's committed offsets. One exception: with ``auto.offset.reset=latest``, before its first
+        rows, and if the broker reports no end of a partition, it does not know where it was, and those messages are
+        lost.
 
         Raises:
             ConfigError: the consumer reads several topics or none, which is said before any message is taken; or a

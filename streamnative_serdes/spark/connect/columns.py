@@ -258,7 +258,7 @@ def _leaf(schema: Schema, raw: pa.Array) -> pa.Array:
         return _decimals(schema, raw)
     if logical is Decimal:
         if Decimal.scale(schema) < 0:
-            raise NotReadError("a number of a negative scale, which not every number has")
+            raise NotReadError("a decimal with a negative scale")
         raw.validate(full=True)  # the reader takes an integer of too many digits
         return raw
     if schema.type is Type.BYTES and logical is None:
@@ -271,7 +271,7 @@ def _leaf(schema: Schema, raw: pa.Array) -> pa.Array:
             raise NotReadError("a number that is too large")
         bits = 32 if schema.type is Type.FLOAT32 else 64
         if pc.any(pc.equal(raw.view(f"int{bits}"), -1 << bits - 1)).as_py():
-            raise NotReadError("-0, which is an integer, or -0.0")
+            raise NotReadError("-0 or -0.0, which pyarrow does not tell apart")
     return raw
 
 
