@@ -135,7 +135,7 @@ def decode(
 
 
 def _refuse_choice() -> None:
-    """Raises UsageError if an option is given that chooses messages by what those from a file do not have."""
+    """Raises UsageError for options that choose by place or key, which messages from a file lack."""
     context = click.get_current_context()
     given = [
         option
