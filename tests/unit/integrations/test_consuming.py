@@ -311,7 +311,7 @@ def test_an_empty_batch_has_the_columns_as_soon_as_there_is_a_schema(conf: dict[
     with ArrowProducer(conf, "bare", ROW) as producer:
         producer.write(pa.table({"id": [1]}))
     with consuming(conf, "bare", {**ROW, "fields": ROW["fields"][:1]}, error_column="why") as consumer:
-        assert read_nothing(consumer).schema.names == ["id", "why"]
+        assert consumer.read_batch(0, 0.0).schema.names == ["id", "why"]  # the message may be there already
         assert read(consumer, 1).schema == read_nothing(consumer).schema
 
 
