@@ -30,16 +30,12 @@ def topic() -> str:
     return f"script-{uuid.uuid4()}"
 
 
-@pytest.fixture(scope="module")
-def broker() -> Iterator[MockBroker]:
-    with MockBroker() as broker:
-        yield broker
-
-
 @pytest.fixture
-def brokers(broker: MockBroker, topic: str) -> str:
-    broker.create_topic(topic, 1)
-    return broker.bootstrap_servers
+def brokers(topic: str) -> Iterator[str]:
+    # A broker for each script: they share a group, and MockBroker lets a new member wait 44 s for one that has left.
+    with MockBroker() as broker:
+        broker.create_topic(topic, 1)
+        yield broker.bootstrap_servers
 
 
 def check(script: Path, package: str, url: str, brokers: str, topic: str) -> None:
