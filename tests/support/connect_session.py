@@ -202,6 +202,7 @@ def conf_of_server(folder: str) -> dict[str, str]:
         "spark.eventLog.compress": "false",
         "spark.local.dir": f"{folder}/local",
         "spark.sql.warehouse.dir": f"{folder}/warehouse",
+        "spark.sql.shuffle.partitions": "2",
     }
 
 

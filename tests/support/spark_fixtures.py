@@ -22,7 +22,6 @@ def spark() -> Iterator[SparkSession]:
     patch = pytest.MonkeyPatch()
     for folder in (Path(__file__).parents[2] / "examples", Path(__file__).parent):
         patch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
-    patch.setenv("PYSPARK_SUBMIT_ARGS", "--conf spark.python.daemon.module=preloaded_daemon pyspark-shell")
     with local_session("tests", cores="*,2") as session:
         patch.undo()
         # Read the small file in several tasks, as the whole file would be; and shuffle few rows in few tasks.
