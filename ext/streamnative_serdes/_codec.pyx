@@ -82,6 +82,7 @@ from uuid import UUID, SafeUUID
 
 from streamnative_serdes._missing import hint_of
 from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError
+from streamnative_serdes._schema import shapes as shapes_of_classes
 from streamnative_serdes._schema.unmatched import unmatched
 
 # What cpython declares otherwise, or not at all: borrowed and new references as pointers, and no check for errors.

@@ -54,3 +54,12 @@ class EnumShape:
 
 Shape = RecordShape | EnumShape
 Shapes = Mapping[str, Shape]  # by full name of the record or enum in the schema
+
+
+def _no_class(_cls: type, _fields: tuple[str, ...]) -> dict[str, str] | None:
+    return None
+
+
+# For objects that no shape was made for, such as those in a dict: the attribute for each field of a record, and for each
+# other attribute's own name; None if the codec finds the values itself. `models`, which knows the classes, replaces it.
+attributes_by_field: Callable[[type, tuple[str, ...]], dict[str, str] | None] = _no_class

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import datetime
 import decimal
 import enum
@@ -27,6 +28,7 @@ from streamnative_serdes._schema import (
     Union,
     last_name,
     qualified,
+    shapes,
 )
 from streamnative_serdes.errors import SchemaError
 
@@ -78,6 +80,26 @@ def shapes_to_write(cls: type, schema: Schema) -> dict[str, Shape]:
     dataclass is then written by its attributes' names.
     """
     return _Matcher(reading=False).matched(cls, schema)
+
+
+@functools.lru_cache(maxsize=1024)
+def attributes_by_field(cls: type, fields: tuple[str, ...]) -> dict[str, str] | None:
+    """Return the attribute for each field of a record, and for each other attribute's own name.
+
+    None: no schema can be derived from ``cls``, or its attributes have the names of fields, by which the codec looks.
+    """
+    try:
+        model = model_of(cls)
+    except SchemaError:
+        return None
+    taken = _taken(model, list(fields))
+    names = {one.field: one.name for one in model.attributes if one not in taken.values()}
+    names |= {field: one.name for field, one in taken.items()}
+    known = dataclasses.is_dataclass(cls) or issubclass(cls, tuple)
+    return None if known and all(field == name for field, name in names.items()) else names
+
+
+shapes.attributes_by_field = attributes_by_field
 
 
 class _Matcher:

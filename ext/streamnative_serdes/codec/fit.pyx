@@ -149,7 +149,7 @@ cdef object like(object value):
     for plain in (str, int, float, bytes, datetime.datetime, datetime.date, datetime.time, Decimal, UUID, list, dict):
         if isinstance(value, plain):
             return plain
-    if is_dataclass(value):
+    if is_dataclass(value) or shapes_of_classes.attributes_by_field(type_, ()) is not None:
         return OBJECT
     if isinstance(value, Mapping):
         return dict
@@ -214,7 +214,10 @@ cdef tuple by_shape(UnionNode node, tuple found, object value):
     cdef set names = None
     cdef list ranks
     cdef int64_t first, second, last
-    if isinstance(value, tuple):
+    cdef dict by_field = None if PyDict_CheckExact(value) or is_spark_row(value) else values_by_field((), value)
+    if by_field is not None:
+        value = by_field
+    elif isinstance(value, tuple):
         value = dict(zip(field_names(value), value))
     elif is_dataclass(value):
         get, names = None, set(declared(value))

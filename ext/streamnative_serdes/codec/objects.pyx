@@ -6,7 +6,7 @@ cdef str TYPE_HINT = "-type"            # key in a dict that names its record, f
 
 cdef int write_other_record(RecordNode node, Writer* w, object value) except -1:
     """Write a record from an object: by its shape; rows and named tuples by position where the order agrees;
-    dataclasses by attribute; mappings by get()."""
+    other classes by attribute; mappings by get()."""
     cdef PyObject* maker = <PyObject*>node.maker
     if node.maker is not None and is_instance(<PyObject*>value, <PyObject*>node.maker.cls):
         return write_object(node, <Maker>maker, w, value)
@@ -14,6 +14,9 @@ cdef int write_other_record(RecordNode node, Writer* w, object value) except -1:
         return write_row(node, w, <tuple>value)
     if is_stored_dict(value):
         return write_dict(node, w, value) if FREE_THREADED else write_record(node, w, value)
+    by_field = values_by_field(node.segments, value)
+    if by_field is not None:
+        return write_record(node, w, by_field)
     if is_dataclass(value):
         if node.closed:
             refuse_unknown(node, declared(value))
@@ -23,6 +26,19 @@ cdef int write_other_record(RecordNode node, Writer* w, object value) except -1:
             refuse_unknown(node, value)
         return write_by(node, w, value, value.get)
     return expected(f"a mapping for {node.label}", value, "pass to_dict to turn objects into mappings")
+
+
+cdef dict values_by_field(object fields, object value):
+    """Return the values of an object of a class whose attributes have other names than its fields, or of one that is
+    neither a dataclass nor a named tuple but has a schema; None for others."""
+    cdef dict attributes = shapes_of_classes.attributes_by_field(type(value), tuple(fields)), found = {}
+    if attributes is None:
+        return None
+    for field, attribute in attributes.items():
+        one = attribute_of(value, attribute)
+        if one is not ABSENT:
+            found[field] = one
+    return found
 
 
 cdef bint is_dataclass(object value) except -1:
@@ -49,7 +65,7 @@ cdef object attribute_of(object value, object name):
     try:
         return getattr(value, name)
     except AttributeError:
-        if hasattr(type(value), name) or name in type(value).__dataclass_fields__:
+        if hasattr(type(value), name) or name in getattr(type(value), "__dataclass_fields__", ()):
             raise
         return ABSENT
 
@@ -60,9 +76,12 @@ cdef int write_row(RecordNode node, Writer* w, tuple values) except -1:
     cdef tuple names = field_names(values)
     if names is None:
         return expected(node.label, values, "a plain tuple has no field names")
+    is_row = is_spark_row(values)
+    by_field = None if is_row else values_by_field(node.segments, values)
+    if by_field is not None:
+        return write_record(node, w, by_field)
     if node.closed:
         refuse_unknown(node, names)
-    is_row = is_spark_row(values)
     w.local_time = w.lenient or is_row
     missing = write_named_items(node, w, values, names)
     w.local_time = local_time
