@@ -60,6 +60,6 @@ def _no_class(_cls: type, _fields: tuple[str, ...]) -> dict[str, str] | None:
     return None
 
 
-# For objects that no shape was made for, such as those in a dict: the attribute for each field of a record, and for each
-# other attribute's own name; None if the codec finds the values itself. `models`, which knows the classes, replaces it.
+# For objects that no shape was made for, such as those in a dict: the attribute for each field of a record, and for the
+# own name of each other attribute; None if the codec finds the values itself. `models`, which knows classes, sets it.
 attributes_by_field: Callable[[type, tuple[str, ...]], dict[str, str] | None] = _no_class
