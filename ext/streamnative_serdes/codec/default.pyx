@@ -16,9 +16,10 @@ cdef class DefaultWriter:
     cdef int steps
     cdef Py_ssize_t size_left
     cdef bint logical                       # logical types are used, not just their base types
+    cdef bint reading                       # as for data, decimals may have more digits than their precision
 
-    def __cinit__(self, bint logical):
-        self.logical = logical
+    def __cinit__(self, bint logical, bint reading):
+        self.logical, self.reading = logical, reading
         self.steps = 100_000
         self.size_left = 16 << 20           # bytes
 
@@ -40,7 +41,12 @@ cdef class DefaultWriter:
     cdef int put(self, object schema, object value, int depth) except -1:
         """Append ``value``. Raises one of NO_FIT if it does not match ``schema``."""
         cdef str kind = schema.kind
+        cdef str logical = schema.logical.name if self.logical and getattr(schema, "logical", None) is not None else ""
         self.steps -= 1
+        if logical == "decimal" and not self.reading:
+            expect_digits(schema.logical.precision, value)
+        if logical == "uuid" and kind == "string":
+            UUID(value)                     # ValueError; readers would refuse the message
         if depth > MAX_DEPTH or self.steps < 0 or self.size_left < 0:
             raise SchemaError("the default contains itself, or the defaults of the schema are too large")
         if kind == "union":
@@ -59,8 +65,6 @@ cdef class DefaultWriter:
                 raise SchemaError(f"expected {schema.size} bytes")
             self.out += raw
         else:
-            if self.logical and kind == "string" and schema.logical is not None and schema.logical.name == "uuid":
-                UUID(value)                 # ValueError; readers would refuse the message
             self.put_primitive(kind, value)
         return 0
 
@@ -113,3 +117,11 @@ cdef class DefaultWriter:
         cdef uint8_t* end = sns_put_varint(text, sns_zigzag(<int64_t>value))
         self.out += (<char*>text)[:end - text]
         return 0
+
+
+cdef int expect_digits(int precision, object default) except -1:
+    """Raise SchemaError if the default of a decimal has more digits than its precision."""
+    cdef object number = int.from_bytes(default.encode("latin-1"), "big", signed=True)
+    if abs(number) >= TEN ** precision:
+        raise SchemaError(f"it has more than {precision} digits")
+    return 0

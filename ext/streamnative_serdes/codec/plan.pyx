@@ -202,7 +202,7 @@ cdef class Build:
         self.shapes, self.reading = shapes, reading
         self.record_names = reading and options["return.record.name"]
         self.logical = options["avro.logical.types"]
-        self.defaults = DefaultWriter(self.logical)
+        self.defaults = DefaultWriter(self.logical, reading)
         self.strict = options["validate.strict"]
         self.allow_default = options["validate.strict.allow.default"]
         self.matched = options["unmatched.columns"] == "error"

@@ -649,3 +649,23 @@ def test_an_invalid_uuid_as_a_default_is_not_written() -> None:
     text = str(uuid.UUID(int=5))
     assert Codec(record("R", ("id", UUID_TEXT, text))).decode(b"H" + text.encode()) == {"id": uuid.UUID(int=5)}
     assert Codec(record("R", ("id", UUID_TEXT, text))).encode({}) == b"H" + text.encode()
+
+
+@pytest.mark.parametrize("base", [{"type": "bytes"}, {"type": "fixed", "name": "F", "size": 2}])
+def test_a_default_of_more_digits_than_the_precision_is_not_written(base: dict[str, Any]) -> None:
+    """It is read, as in data; without logical types it is bytes like any other."""
+
+    def of(number: int, *, nullable: bool = False) -> Any:
+        decimal = {**base, "logicalType": "decimal", "precision": 3, "scale": 1}
+        kind = ["null", decimal] if nullable else decimal
+        return record("R", ("price", kind, number.to_bytes(2, "big", signed=True).decode("latin-1")))
+
+    for number in (999, -999):
+        assert Codec(of(number)).decode(Codec(of(number)).encode({})) == {"price": Decimal(number) / 10}
+    for number in (1000, -1000):
+        for schema in (of(number), of(number, nullable=True)):
+            with pytest.raises(EncodeError, match="field price: the field is missing and its default .* does not fit"):
+                Codec(schema).encode({})
+        assert Codec(record("R"), of(number)).decode(b"") == {"price": Decimal(number) / 10}
+        plain = Codec(of(number), avro_logical_types=False)
+        assert plain.decode(plain.encode({})) == {"price": number.to_bytes(2, "big", signed=True)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import pytest
 from schemas import record
@@ -15,10 +15,12 @@ from streamnative_serdes import (
     KafkaAvroDeserializer,
     KafkaAvroSerializer,
     KafkaPulsarSerializer,
+    KeyValue,
     KeyValueSchema,
     TypedSchema,
 )
 from streamnative_serdes.key_value import PRIMITIVE_TYPES
+from streamnative_serdes.models import AvroField, schema_of
 from streamnative_serdes.testing import LocalRegistry
 
 
@@ -120,3 +122,58 @@ def batch_equals_rows(topic: str, conf: Any, framed: Any, written: list[Any], in
     batch = KafkaAvroDeserializer(conf).deserialize_batch(topic, values, **more)
     messages = KafkaAvroSerializer({**framed, "auto.register.schemas": False}).serialize_batch(topic, batch)
     assert list(itertools.chain(*(column.to_pylist() for column in messages.columns))) == [*keys, *values]
+
+
+@dataclass
+class Renamed:
+    id: Annotated[int, AvroField(name="userId")]
+
+
+BY_TOPIC: Final = {"auto.register.schemas": "false", "use.latest.version": "true"}
+TEXT: Final = schema_of(Renamed, allow_null=True)
+JSON: Final = TypedSchema("JSON", TEXT)
+RENAMED: Final = {"userId": 7}
+
+
+@pytest.mark.parametrize("is_key", [True, False])
+@pytest.mark.parametrize(
+    ("conf", "registered", "given"),
+    [
+        pytest.param({}, TEXT, TEXT, id="schema"),
+        pytest.param({}, JSON, JSON, id="JSON"),
+        pytest.param(BY_TOPIC, TEXT, Renamed, id="topic's schema instead of the class's"),
+        pytest.param(BY_TOPIC, TEXT, None, id="topic's schema"),
+        pytest.param(BY_TOPIC, JSON, None, id="topic's JSON"),
+    ],
+)
+def test_separated_halves_are_written_to_the_fields_that_their_class_names(
+    registry: LocalRegistry, conf: dict[str, str], registered: Any, given: Any, is_key: bool
+) -> None:
+    first = {"schema.registry.url": registry.url}
+    pair = KeyValueSchema(registered, registered, "SEPARATED")
+    KafkaAvroSerializer(first, pair, is_key=is_key).serialize("topic", RENAMED)
+    schema = given and KeyValueSchema(given, given, "SEPARATED")
+    serializer = KafkaAvroSerializer({**first, **conf}, schema, is_key=is_key)
+    reader = KafkaAvroDeserializer(first, is_key=is_key)
+    for obj in (Renamed(7), RENAMED, Renamed(7)):
+        assert reader.deserialize("topic", serializer.serialize("topic", obj)) == RENAMED
+
+
+@pytest.mark.parametrize(
+    ("conf", "registered", "given"),
+    [
+        pytest.param({}, JSON, JSON, id="JSON"),
+        pytest.param({}, TypedSchema("JSON", Renamed), TypedSchema("JSON", Renamed), id="JSON of the class"),
+        pytest.param(BY_TOPIC, JSON, None, id="topic's JSON"),
+        pytest.param(BY_TOPIC, TEXT, Renamed, id="topic's schema instead of the class's"),
+    ],
+)
+def test_inline_halves_are_written_to_the_fields_that_their_class_names(
+    registry: LocalRegistry, conf: dict[str, str], registered: Any, given: Any
+) -> None:
+    first = {"schema.registry.url": registry.url}
+    KafkaAvroSerializer(first, KeyValueSchema(registered, registered, "INLINE")).warm_up("topic")
+    schema = given and KeyValueSchema(given, given, "INLINE")
+    serializer, reader = KafkaAvroSerializer({**first, **conf}, schema), KafkaAvroDeserializer(first)
+    for pair in (KeyValue(Renamed(7), RENAMED), (RENAMED, Renamed(7)), KeyValue(Renamed(7), Renamed(7))):
+        assert reader.deserialize("topic", serializer.serialize("topic", pair)) == (RENAMED, RENAMED)
