@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from base64 import b64decode
 from binascii import Error as NotBase64
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _MIB: Final = 1 << 20
 _SIZE: Final = struct.Struct(">i")
 _NO_VERSION: Final = b"\xff" * 8
+_REMEMBERED: Final = 1_000  # whole messages, whose chunks may come again
 
 
 class PulsarEntryReader:
@@ -52,6 +54,7 @@ class PulsarEntryReader:
                 raise ConfigError(f"{name}: expected 1 to 2**31 - 1 bytes, got {size}")
         self._most, self._most_chunked, self._check_crc = max_batch_size, max_chunked, check_crc
         self._chunked: dict[str, _Chunks] = {}
+        self._whole: deque[int] = deque(maxlen=_REMEMBERED)  # hashes, since a UUID may have any length
 
     @property
     def unfinished(self) -> dict[str, int]:
@@ -60,6 +63,9 @@ class PulsarEntryReader:
 
     def entry(self, buffer: Buffer) -> Iterator[Message]:
         """Yield the messages of an entry. A chunk yields nothing but the last one, which yields the whole message.
+
+        A chunk that has been read already is skipped, as in Pulsar's Java client: a producer that lost its connection
+        sends chunks again. If it sends all of them again, the message comes twice.
 
         Raises:
             DecodeError: the entry is damaged, encrypted, or of Kafka's format; or a chunk follows the wrong one.
@@ -106,6 +112,8 @@ class PulsarEntryReader:
         if metadata.chunk_id == 0:
             self._chunked[metadata.uuid] = _Chunks(metadata.chunks, metadata.schema_id)
         chunks = self._chunked.get(metadata.uuid)
+        if self._known(metadata, chunks):
+            return None
         if chunks is None or (metadata.chunk_id, metadata.chunks) != (chunks.count, chunks.expected):
             raise self._out_of_order(metadata, chunks)
         size = sum(len(each.data) for each in self._chunked.values()) + len(entry.payload)
@@ -121,8 +129,15 @@ class PulsarEntryReader:
         if chunks.count < chunks.expected:
             return None
         del self._chunked[metadata.uuid]
+        self._whole.append(hash((metadata.uuid, metadata.chunks)))
         metadata.schema_id = chunks.schema_id
         return memoryview(bytes(chunks.data))
+
+    def _known(self, metadata: Metadata, chunks: _Chunks | None) -> bool:
+        """Whether a chunk but the first has been read already."""
+        if chunks is not None:
+            return 0 < metadata.chunk_id < chunks.count and metadata.chunks == chunks.expected
+        return 0 < metadata.chunk_id < metadata.chunks and hash((metadata.uuid, metadata.chunks)) in self._whole
 
     def _out_of_order(self, metadata: Metadata, chunks: _Chunks | None) -> DecodeError:
         self._chunked.pop(metadata.uuid, None)

@@ -355,6 +355,18 @@ def test_a_first_chunk_again_begins_the_message_again() -> None:
     assert [m.value for m in read(chunk(0, 2, b"ab"), chunk(0, 2, b"ab"), chunk(1, 2, b"cd"))] == [b"abcd"]
 
 
+@pytest.mark.parametrize("numbers", [[0, 1, 1, 2], [0, 1, 2, 2], [0, 1, 2, 1, 2], [0, 1, 0, 1, 1, 2]])
+def test_a_later_chunk_again_is_skipped(numbers: list[int]) -> None:
+    """The lost connection again: the chunks whose receipts were lost are in the topic twice. Java skips them too."""
+    assert [m.value for m in read(*(chunk(number, 3, b"%d" % number) for number in numbers))] == [b"012"]
+
+
+def test_chunks_again_after_other_messages_are_skipped() -> None:
+    others = [chunk(number, 2, b"%d" % number, uuid) for uuid in (b"u-2", b"u-3") for number in (0, 1)]
+    again = [chunk(1, 2, b"x"), chunk(1, 2, b"x", b"u-2")]
+    assert len(read(chunk(0, 2, b"a"), chunk(1, 2, b"b"), *others, *again)) == 3
+
+
 @pytest.mark.parametrize(
     ("before", "wrong", "said"),
     [
@@ -362,6 +374,7 @@ def test_a_first_chunk_again_begins_the_message_again() -> None:
         ([chunk(0, 3, b"x")], chunk(2, 3, b"x"), "expected chunk 1 of 3, got chunk 2 of 3"),
         ([chunk(0, 3, b"x")], chunk(1, 4, b"x"), "expected chunk 1 of 3, got chunk 1 of 4"),
         ([chunk(0, 3, b"x")], chunk(-1, 3, b"x"), "got chunk -1 of 3"),
+        ([chunk(0, 3, b"x"), chunk(1, 3, b"x")], chunk(1, 4, b"x"), "expected chunk 2 of 3, got chunk 1 of 4"),
     ],
 )
 def test_a_chunk_out_of_order_is_refused_by_name(before: list[bytes], wrong: bytes, said: str) -> None:
