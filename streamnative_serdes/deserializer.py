@@ -143,7 +143,7 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
             one batch with a row for each message of all chunks.
 
         Raises:
-            ConfigError: ``reader.schema.policy`` is ``writer``.
+            ConfigError: ``reader.schema.policy`` is ``writer``, or ``error_column`` is the name of another column.
             DecodeError: a message cannot be read; the error has the row number over all chunks, the path and the byte,
                 and for confluent-kafka's messages ``raw``, with partition and offset. Or an array is damaged, or the
                 client reports an error in a message's place.

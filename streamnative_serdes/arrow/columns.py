@@ -16,7 +16,7 @@ from streamnative_serdes import _config as config
 from streamnative_serdes._arrow import Layout, Plan, WritePlan, address_of, decode_batch, encode_batch
 from streamnative_serdes._schema import Field, Record, Schema, parse, resolve
 from streamnative_serdes.codec import Codec, weight
-from streamnative_serdes.errors import BatchTooLargeError, DecodeError, EncodeError, SerdesError
+from streamnative_serdes.errors import BatchTooLargeError, ConfigError, DecodeError, EncodeError, SerdesError
 
 from .pieces import array_of_batch, part_of, pieces_of_columns, pieces_of_messages
 
@@ -119,8 +119,19 @@ def encoded(array: object, *, large: bool) -> pa.Array:
 
 
 def with_errors(schema: pa.Schema, error_column: str | None) -> pa.Schema:
-    """The columns of a batch: those of ``schema``, and a last column of errors if ``error_column`` is given."""
-    return schema if error_column is None else schema.append(pa.field(error_column, pa.string()))
+    """The columns of a batch: those of ``schema``, and a last column of errors if ``error_column`` is given.
+
+    Raises:
+        ConfigError: ``schema`` has a column of that name.
+    """
+    if error_column is None:
+        return schema
+    if error_column in schema.names:
+        raise ConfigError(
+            f"error_column {error_column!r:.80} is also the name of a column of the messages",
+            hint="choose another name for error_column",
+        )
+    return schema.append(pa.field(error_column, pa.string()))
 
 
 class BatchColumns:
@@ -196,11 +207,12 @@ class Columns(BatchColumns):
         message_keys: Any = None,  # noqa: ARG002 - of KEY_VALUE topics
     ) -> tuple[pa.RecordBatch, RowCounts, int]:
         """As ``_arrow.decode_batch``. ``message_keys`` are messages' keys, in any form that messages have."""
+        schema = with_errors(self.arrow_schema, error_column)
         kind, arrays = pieces_of_messages(data)
         array, counts, size = decode_batch(
             self._layout, self._options, framed, kind, arrays, find, failed, error_column, signs, keys
         )
-        return batch_of(array, with_errors(self.arrow_schema, error_column)), counts, size
+        return batch_of(array, schema), counts, size
 
 
 def default_of(options: Mapping[str, Any], field: Field) -> tuple[bytes | None, int, str | None]:
@@ -305,6 +317,7 @@ class ColumnCodec:
                 all other columns. Without it, the first such row raises.
 
         Raises:
+            ConfigError: ``error_column`` is the name of another column.
             DecodeError: a row cannot be read (has row, path and byte offset), or the array is damaged.
             BatchTooLargeError: the rows do not fit in one batch; :func:`in_parts` splits them.
             TypeError: ``data`` is of another type.

@@ -148,6 +148,7 @@ class TypedColumns(BatchColumns):
         message_keys: Any = None,
     ) -> tuple[pa.RecordBatch, RowCounts, int]:
         """As :meth:`Columns.decode`."""
+        schema = with_errors(self.arrow_schema, error_column)
         paired = None if message_keys is None else array_of_keys(message_keys)
         pieces = messages_of(data) if self._inner else pieces_of_messages(data)
 
@@ -161,14 +162,13 @@ class TypedColumns(BatchColumns):
             return compiled(error_column)
         batch, counts, size = compiled(_ERRORS)
         shaped, failures = self._shaped(batch)
-        texts, fields = batch.column(_ERRORS), list(self.arrow_schema)
+        texts = batch.column(_ERRORS)
         if error_column is None:
             _raise_first(texts, failures, compiled)
         columns = _without(shaped, failures)
         if error_column is not None:
             columns.append(_texts(texts, failures))
-            fields.append(pa.field(error_column, pa.string()))
-        whole = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+        whole = pa.RecordBatch.from_arrays(columns, schema=schema)
         return whole, _with_failures(counts, len(failures)), size
 
     def _shaped(self, batch: pa.RecordBatch) -> tuple[list[pa.Array], _Failures]:

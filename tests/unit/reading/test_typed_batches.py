@@ -23,6 +23,7 @@ from streamnative_serdes import (  # noqa: E402 - requires pyarrow
     EncodeError,
     KafkaAvroDeserializer,
     KafkaAvroSerializer,
+    KafkaPulsarSerializer,
     KeyValueSchema,
     SchemaError,
     TypedSchema,
@@ -219,6 +220,25 @@ def test_trailing_bytes_of_a_half_are_allowed_behind_a_version_only(registry: Lo
         None, "topic users, schema version 0, field key, ", "topic users, schema version 0, "
     ]  # fmt: skip
     assert rows(batch.drop_columns("why"))[0] == ROWS[0] == tuple(loose.deserialize(TOPIC, framed(0, extra)))
+
+
+@pytest.mark.parametrize(
+    ("schema", "names"),
+    [
+        (USER, ["age", "name"]),
+        (TypedSchema("JSON", USER), ["age", "name"]),
+        (TypedSchema("INT32"), ["value"]),
+        (INLINE, ["key", "value"]),
+        (KeyValueSchema(TypedSchema("JSON", KEY), USER, "INLINE"), ["key", "value"]),
+    ],
+)
+def test_the_error_column_has_no_name_of_another_column(registry: LocalRegistry, schema: Any, names: list[str]) -> None:
+    KafkaPulsarSerializer(conf(registry), schema).warm_up(TOPIC)
+    deserializer = KafkaAvroDeserializer(conf(registry))
+    assert deserializer.deserialize_batch(TOPIC, [], error_column="why").schema.names == [*names, "why"]
+    for name in names:
+        with pytest.raises(ConfigError, match=f"error_column '{name}' is also the name of a column of the messages"):
+            deserializer.deserialize_batch(TOPIC, [], error_column=name)
 
 
 def test_each_half_has_the_limits_of_a_message(registry: LocalRegistry) -> None:
