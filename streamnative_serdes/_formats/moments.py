@@ -59,7 +59,10 @@ def nanos_of_moment(value: dt.datetime, label: str, *, lenient: bool) -> int:
                 "LOCAL_DATE_TIME is the type of datetimes without a time zone"
             )
             raise not_encodable(f"a datetime with a time zone for {label}", value, hint)
-        value = value.astimezone(UTC)
+        try:
+            value = value.astimezone(UTC)
+        except (OverflowError, ValueError):
+            raise not_encodable(f"a datetime of {_YEARS} in UTC for {label}", value) from None
     return _exact_nanos(value, EPOCH)
 
 

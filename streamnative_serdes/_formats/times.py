@@ -63,7 +63,8 @@ def _millis(kind: str, options: CodecArguments) -> Format:
             raise EncodeError(
                 f"{kind} cannot hold the nanoseconds of {nanos} ns", hint="truncate.times=true drops them"
             )
-        return _INT64.pack(nanos // _MILLI)  # microseconds are rounded down, as everywhere
+        millis = nanos // _MILLI  # microseconds are rounded down, as everywhere
+        return _INT64.pack(moments.count_of(millis, kind, _FIRST_MILLI, _LAST_MILLI, "a datetime"))
 
     return PrimitiveFormat(kind, decode, encode)
 

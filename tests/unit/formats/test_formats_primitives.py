@@ -218,6 +218,20 @@ def test_microseconds_are_rounded_down_and_zones_are_converted(kind: str) -> Non
             format.encode(wrong)
 
 
+@pytest.mark.parametrize("kind", ["DATE", "TIME", "TIMESTAMP"])
+def test_a_moment_that_could_not_be_read_is_not_written(kind: str) -> None:
+    west, east = (dt.timezone(dt.timedelta(hours=hours)) for hours in (-1, 1))
+    for moment in (dt.datetime(1, 1, 1, 0, 59, tzinfo=east), dt.datetime(9999, 12, 31, 23, tzinfo=west)):
+        with pytest.raises(EncodeError, match=f"{kind} out of range: expected -62135596800000 to 253402300799999, got"):
+            of(kind).encode(moment)
+
+
+@pytest.mark.parametrize("kind", ["DATE", "TIME", "TIMESTAMP", "INSTANT"])
+def test_local_time_that_utc_cannot_hold_is_an_error(kind: str) -> None:
+    with pytest.raises(EncodeError, match=f"expected a datetime of the years 1 to 9999 in UTC for {kind}, got"):
+        of(kind, confluent_leniency=True).encode(dt.datetime.min)
+
+
 def test_time_takes_a_time_of_day_as_of_1970_but_date_and_timestamp_do_not() -> None:
     assert of("TIME").encode(dt.time(12, 30, 0, 5_000)) == (45_000_005).to_bytes(8)
     assert of("TIME").decode(of("TIME").encode(dt.time(12, 30))) == at(1970, 1, 1, 12, 30)
