@@ -201,18 +201,20 @@ def _inline(payload: bytes) -> tuple[bytes | None, bytes | None]:
 def version_of(data: bytes) -> int | None:
     """The schema version in metadata: int64, big-endian; None if it is missing.
 
+    Pulsar before 2.4 wrote 64 bytes, of which the first eight are the version.
+
     Raises:
         DecodeError: the version has another size, or is negative.
     """
     if not data:
         return None
-    if len(data) != 8 or data[0] & 0x80:
+    if len(data) not in (8, 64) or data[0] & 0x80:
         hint = "-1 is the version of type EXTERNAL (PIP-420), whose schemas another registry has"
         raise DecodeError(
             f"schema version: expected 8 bytes, a number from 0, got {data[:16].hex()!r}",
             hint=hint if data == _NO_VERSION else None,
         )
-    return int.from_bytes(data)
+    return int.from_bytes(data[:8])
 
 
 def _single(payload: memoryview, place: int, number: int) -> tuple[Metadata, bytes, int]:

@@ -214,10 +214,16 @@ def test_without_a_schema_version_the_value_stays_bare() -> None:
     assert message.value == b"datum"
 
 
-@pytest.mark.parametrize("version", [b"\x00", bytes(7), bytes(9), b"\x80" + bytes(7)])
+@pytest.mark.parametrize("version", [b"\x00", bytes(7), bytes(9), bytes(63), b"\x80" + bytes(7), b"\x80" + bytes(63)])
 def test_a_schema_version_of_another_kind_is_refused(version: bytes) -> None:
     with pytest.raises(DecodeError, match="schema version: expected 8 bytes, a number from 0"):
         to_kafka(pulsar_entry(b"datum", version))
+
+
+def test_a_schema_version_of_64_bytes_is_in_the_first_eight() -> None:
+    """Pulsar before 2.4 wrote it so."""
+    (message,) = read(pulsar_entry(b"datum", (3).to_bytes(8) + bytes(56)))
+    assert message.schema_version == 3
 
 
 def test_the_version_of_external_schemas_is_named() -> None:
