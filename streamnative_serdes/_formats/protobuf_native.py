@@ -18,7 +18,7 @@ from streamnative_serdes._schema import Limits
 from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError, SchemaError
 
 from .faults import described, not_encodable
-from .protobuf_objects import conflict, fill
+from .protobuf_objects import fill, refuse_other
 from .protobuf_text import from_json, to_json
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ class ProtobufNativeFormat:
         """Return the payload; equal messages have equal bytes.
 
         Args:
-            obj: a message of this type, of any class with its full name; or a dict of its fields, with dicts for
-                messages in it and lists for repeated fields.
+            obj: a message of this type, of any class with its full name; or a dict of its fields, with dicts or
+                messages for messages in it and lists for repeated fields.
 
         Raises:
             EncodeError: ``obj`` is neither, or does not fit the descriptor.
@@ -100,18 +100,13 @@ class ProtobufNativeFormat:
         return self.encode(made)
 
     def _message(self, obj: Any) -> Message:
-        full_name = self.native.full_name
         if not isinstance(obj, self._base):
             if not isinstance(obj, Mapping):
-                raise not_encodable(f"a message {full_name} or a dict", obj)
+                raise not_encodable(f"a message {self.native.full_name} or a dict", obj)
             made = self._class()
             fill(made, obj)
             return made
-        if obj.DESCRIPTOR.full_name != full_name:
-            raise EncodeError(f"expected a message {full_name}, got a message {obj.DESCRIPTOR.full_name:.200}")
-        found = conflict(self.native, obj.DESCRIPTOR)
-        if found:
-            raise EncodeError(f"the class of the message differs from the topic's schema: {found}")
+        refuse_other(self.native, obj.DESCRIPTOR)
         return obj
 
 

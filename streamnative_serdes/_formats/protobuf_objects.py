@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from streamnative_serdes._paths import entry
+from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import EncodeError
 
 from .faults import described, not_encodable
@@ -34,9 +35,18 @@ def fill(message: Message, values: Mapping[Any, Any], depth: int = _DEPTH) -> No
             raise EncodeError(f"the message {message.DESCRIPTOR.full_name} has no field {described(name)}")
         try:
             if value is not None:
+                _refuse_second(message, field)
                 _set(message, field, value, depth)
         except EncodeError as error:
             raise error.inside(name) from None
+
+
+def _refuse_second(message: Message, field: FieldDescriptor) -> None:
+    """Refuse a second field of a oneof, which would remove the first."""
+    oneof = field.containing_oneof
+    first = None if oneof is None else message.WhichOneof(oneof.name)
+    if first is not None:
+        raise EncodeError(f"the oneof {oneof.name} has {first} already")
 
 
 def _set(message: Message, field: FieldDescriptor, value: Any, depth: int) -> None:
@@ -54,13 +64,13 @@ def _set_map(target: Any, field: FieldDescriptor, value: Any, depth: int) -> Non
     if not isinstance(value, Mapping):
         raise not_encodable("a mapping", value)
     keys, items = (field.message_type.fields_by_name[name] for name in ("key", "value"))
+    tried = target.GetEntryClass()()
     for key, item in value.items():
         try:
+            _assign(keys, key, lambda scalar: setattr(tried, "key", scalar))
             if items.message_type is None:
-                _assign(keys, key, lambda scalar: scalar)
                 _assign(items, item, lambda scalar, key=key: target.__setitem__(key, scalar))
             else:
-                _assign(keys, key, target.__getitem__)
                 _set_message(target[key], item, depth)
         except EncodeError as error:
             raise error.inside(entry(key)) from None
@@ -80,16 +90,24 @@ def _set_list(target: Any, field: FieldDescriptor, value: Any, depth: int) -> No
 
 
 def _set_message(target: Any, value: Any, depth: int) -> None:
-    try:
-        target.CopyFrom(value)
-    except TypeError:
-        if not isinstance(value, Mapping):
-            raise not_encodable(f"a message {target.DESCRIPTOR.full_name} or a dict", value) from None
-        target.SetInParent()
+    from google.protobuf.message import Error, Message
+
+    target.SetInParent()
+    if isinstance(value, Message):  # first, since a google.protobuf.Struct is a mapping, too
+        refuse_other(target.DESCRIPTOR, value.DESCRIPTOR)
+        try:
+            target.MergeFromString(value.SerializePartialToString())
+        except Error as error:
+            raise EncodeError(f"the message {target.DESCRIPTOR.full_name} cannot be written: {error}") from None
+    elif isinstance(value, Mapping):
         fill(target, value, depth - 1)
+    else:
+        raise not_encodable(f"a message {target.DESCRIPTOR.full_name} or a dict", value)
 
 
 def _assign(field: FieldDescriptor, value: Any, assign: Any) -> None:
+    if field.type == _BYTES and not isinstance(value, bytes):
+        value = _CODEC.decode(_CODEC.encode(value))
     expected = _EXPECTED.get(field.type)
     if not isinstance(value, expected or object) or (isinstance(value, bool) and expected is not bool):
         raise not_encodable(expected.__name__ if expected else "a number", value)
@@ -110,6 +128,8 @@ def _assign(field: FieldDescriptor, value: Any, assign: Any) -> None:
 
 # Some versions of protobuf take bytes for text, 1 for true, or true for 1. The keys are FieldDescriptor.TYPE_*.
 _FLOAT: Final = 2
+_BYTES: Final = 12
+_CODEC: Final = Codec("bytes")  # takes what Avro takes for bytes
 _EXPECTED: Final[Mapping[int, type]] = {8: bool, 9: str, 12: bytes}
 
 
@@ -133,12 +153,23 @@ def _is_map(field: FieldDescriptor) -> bool:
 # --- classes of messages ----------------------------------------------------------------------------------------------
 
 
-def conflict(ours: Descriptor, theirs: Descriptor) -> str | None:
-    """The first field with the same number in both, but another type or name; None if all agree."""
-    return _conflict(ours, theirs, set()) if ours is not theirs else None
+def refuse_other(ours: Descriptor, theirs: Descriptor) -> None:
+    """Compare the class of a message with the schema.
+
+    Raises:
+        EncodeError: ``theirs`` is another message, or one of its fields has another type or name in ``ours``.
+    """
+    if ours is theirs:
+        return
+    if theirs.full_name != ours.full_name:
+        raise EncodeError(f"expected a message {ours.full_name}, got a message {theirs.full_name:.200}")
+    found = _conflict(ours, theirs, set())
+    if found:
+        raise EncodeError(f"the class of the message differs from the topic's schema: {found}")
 
 
 def _conflict(ours: Descriptor, theirs: Descriptor, seen: set[str]) -> str | None:
+    """The first field with the same number in both, but another type or name; None if all agree."""
     if ours.full_name in seen:
         return None
     seen.add(ours.full_name)

@@ -17,7 +17,7 @@ from streamnative_serdes.schema_registry import SchemaInfo
 
 pytest.importorskip("google.protobuf", reason="the extra protobuf is not installed")
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format, timestamp_pb2
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, struct_pb2, text_format, timestamp_pb2
 
 File = descriptor_pb2.FileDescriptorProto
 ROWS = {row.name: row for row in written() if row.type == "PROTOBUF_NATIVE"}
@@ -159,6 +159,24 @@ def test_a_dict_is_written_with_messages_lists_and_symbols_in_it() -> None:
     assert format.encode({}) == format.encode({"i": None, "m": None}) == b""
 
 
+@pytest.mark.parametrize("value", [b"\xff", bytearray(b"\xff"), memoryview(b"\xff")])
+def test_bytes_are_written_from_what_avro_takes_for_bytes(value: Any) -> None:
+    assert of(text_of(file(*ALL))).encode({"y": value}) == b"\x3a\x01\xff"
+
+
+def test_messages_of_another_class_are_written_in_a_dict() -> None:
+    format, theirs = of(text_of(file(*ALL))), class_of(file(*ALL))
+    given = {"m": theirs(), "ms": [theirs(i=1), {"m": theirs(s="a")}]}
+    assert format.encode(given) == format.encode({"m": {}, "ms": [{"i": 1}, {"m": {"s": "a"}}]})
+    everything = of(ROWS["PROTOBUF_NATIVE Everything"].schema)
+    at = timestamp_pb2.Timestamp(seconds=5)
+    assert everything.encode({"at": at}) == everything.encode({"at": {"seconds": 5}})
+    struct = of(ROWS["PROTOBUF_NATIVE Struct, recursive"].schema)  # whose messages are mappings, too
+    inner = struct_pb2.Struct(fields={"b": struct_pb2.Value(bool_value=True)})
+    expected = {"fields": {"a": {"struct_value": {"fields": {"b": {"bool_value": True}}}}}}
+    assert struct.encode({"fields": {"a": {"struct_value": inner}}}) == struct.encode(expected)
+
+
 def test_maps_are_written_in_one_order() -> None:
     schema = ROWS["PROTOBUF_NATIVE Everything"].schema
     format = of(schema)
@@ -214,13 +232,16 @@ def test_a_message_that_json_cannot_hold_is_a_decode_error() -> None:
         ({"f": 1e39}, "^field f: expected a number that a 32-bit float"), ({"d": "1"}, "^field d: "),
         ({"b": 1}, "^field b: expected bool"),
         ({"s": b"a"}, "^field s: expected str"), ({"s": "\ud83d"}, "^field s: expected text that UTF-8 can hold"),
-        ({"y": "a"}, "^field y: expected bytes"),
+        ({"y": "a"}, "^field y: expected bytes"), ({"y": memoryview(b"abc")[::2]}, "^field y: "),
         ({"e": "GREEN"}, r"^field e: expected a value of enum p\.E, got str 'GREEN'"), ({"e": 1.5}, "^field e: "),
         ({"many": 1}, "^field many: expected a list"), ({"many": [1, "x"]}, r"^field many\[1\]: "),
         ({"many": [None]}, r"^field many\[0\]: "),
         ({"m": 5}, r"^field m: expected a message p\.M or a dict, got int 5"), ({"m": {"i": "x"}}, r"^field m\.i: "),
         ({"ms": [{}, {"m": {"x": 1}}]}, r"^field ms\[1\]\.m: the message p\.M has no field"),
         ({"ms": {}}, "^field ms: expected a list"),
+        ({"m": timestamp_pb2.Timestamp()}, r"^field m: expected a message p\.M, got a message google\.protobuf\.Time"),
+        ({"ms": [class_of(file("optional string i = 1"))()]},
+         r"^field ms\[0\]: the class of the message differs from the topic's schema: field 1 of p\.M is i, int32 in"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_an_error_that_names_the_field(value: Any, fault: str) -> None:
@@ -243,6 +264,32 @@ def test_what_does_not_fit_a_map_is_an_error_that_names_the_key(value: Any, faul
         of(ROWS["PROTOBUF_NATIVE Everything"].schema).encode(value)
     with pytest.raises(EncodeError, match=r'^field fields\["a"\]\.number_value: '):
         of(ROWS["PROTOBUF_NATIVE Struct, recursive"].schema).encode({"fields": {"a": {"number_value": "x"}}})
+
+
+def numbered(value: str) -> ProtobufNativeFormat:
+    """The format of a message with a map ``by`` from int32."""
+    made = file("repeated .p.M.ByEntry by = 1", f"optional {value} x = 2")
+    entry = made.message_type[0].nested_type.add(name="ByEntry", options={"map_entry": True})
+    entry.field.add(name="key", number=1, label="LABEL_OPTIONAL", type="TYPE_INT32")
+    entry.field.add(name="value", number=2, label="LABEL_OPTIONAL").CopyFrom(made.message_type[0].field[1])
+    entry.field[1].number, entry.field[1].name = 2, "value"
+    return of(text_of(made))
+
+
+@pytest.mark.parametrize(("kind", "item"), [("E", "BLUE"), ("string", "a"), (".p.M", {})])
+def test_a_key_that_does_not_fit_a_map_is_the_culprit(kind: str, item: Any) -> None:
+    format = numbered(kind)
+    assert len(format.decode(format.encode({"by": {1: item, 2: item}})).by) == 2
+    for key in ("1", 2**31, 1.5):
+        with pytest.raises(EncodeError, match=rf"^field by\[.*\]: expected int32, got {type(key).__name__} .?{key}"):
+            format.encode({"by": {key: item}})
+
+
+def test_two_members_of_one_oneof_are_an_error_that_names_both() -> None:
+    format = of(ROWS["PROTOBUF_NATIVE Struct, recursive"].schema)
+    assert format.encode({"fields": {"a": {"null_value": None, "bool_value": True}}})
+    with pytest.raises(EncodeError, match=r'^field fields\["a"\]\.bool_value: the oneof kind has number_value already'):
+        format.encode({"fields": {"a": {"number_value": 0, "bool_value": True}}})
 
 
 def test_a_message_of_another_class_with_the_same_name_is_written() -> None:
@@ -291,6 +338,16 @@ def test_a_dict_that_contains_itself_is_an_error() -> None:
     endless["m"] = endless
     with pytest.raises(EncodeError, match="nested deeper than 90 messages"):
         of(text_of(file(*ALL))).encode(endless)
+
+
+def test_a_message_too_deep_to_be_read_is_an_error_in_a_dict() -> None:
+    deep = class_of(file(*ALL))()
+    inner = deep
+    for _ in range(150):
+        inner = inner.m
+    inner.i = 1
+    with pytest.raises(EncodeError, match=r"^field m: the message p\.M cannot be written: "):
+        of(text_of(file(*ALL))).encode({"m": deep})
 
 
 # --- descriptors ------------------------------------------------------------------------------------------------------
