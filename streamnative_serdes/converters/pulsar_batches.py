@@ -93,6 +93,9 @@ def write_batches(
 ) -> Iterator[bytes]:
     """Yield entries, each a batch of successive messages whose values have the same schema version and ids.
 
+    With an index, another entry also begins after a gap between offsets, since all but the last follow from it. KoP
+    would show messages that are marked as compacted out, in place of the gap.
+
     Args:
         messages: with their offsets.
         broker: metadata of the old entry; the index of each new entry is the offset of its last message.
@@ -105,7 +108,8 @@ def write_batches(
     """
     batch = _Batch(most, external_ids)
     for message in messages:
-        if not batch.fits(message):
+        gap = broker.index is not None and batch.count and message.offset > batch.last + 1
+        if gap or not batch.fits(message):
             yield batch.entry(broker, publish_time)
             batch = _Batch(most, external_ids)
         batch.add(message)

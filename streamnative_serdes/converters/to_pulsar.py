@@ -78,19 +78,23 @@ class KafkaToPulsarConverter(MessageConverter):
 
         Raises:
             DecodeError: the entry is damaged.
-            EncodeError: the values have several schema versions, but a batch has only one; or the batch is too large.
+            EncodeError: the values have several schema versions, but a batch has only one; or there are gaps between
+                their offsets; or the batch is too large.
         """
         converted = self.entries(buffer)
         first = next(converted, None)
         if next(converted, None) is not None:
             raise EncodeError(
-                "expected values of one schema version or id, because a batch's metadata name only one, got several",
+                "expected one schema version or id and no gap between offsets, because a batch's metadata name "
+                "only one of each, got several",
                 hint="entries() returns an entry for each run; with schema_header=False values keep their headers",
             )
         return self._marker(buffer) if first is None else first
 
     def entries(self, buffer: Buffer) -> Iterator[bytes]:
         """Yield the entry as batches of Pulsar, in order, each with values of one version and id; none for a marker.
+
+        Another batch also begins after a gap between offsets, if the broker's metadata have the offset of the last one.
 
         Raises:
             DecodeError: the entry is damaged.

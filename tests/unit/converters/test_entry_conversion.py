@@ -97,12 +97,26 @@ def test_the_schema_version_goes_into_the_metadata_and_the_header_off_the_value(
 
 
 def test_values_of_several_schema_versions_need_several_entries() -> None:
-    with pytest.raises(EncodeError, match=r"name only one, got several .*entries\(\)"):
+    with pytest.raises(EncodeError, match=r"name only one of each, got several .*entries\(\)"):
         to_pulsar(golden.KAFKA_BATCH)
     entries = list(KafkaToPulsarConverter().entries(golden.KAFKA_BATCH))
     found = [[(m.offset, m.schema_version) for m in read(each)] for each in entries]
     assert found == [[(0, 0)], [(1, 1), (2, None)], [(3, None)]]
     assert [message for each in entries for message in read(each)] == list(KafkaEntryReader().entry(golden.KAFKA_BATCH))
+
+
+def test_a_gap_between_offsets_needs_another_entry() -> None:
+    records = write_record_batch([Message(b"%d" % offset, timestamp=1, offset=offset) for offset in (0, 1, 5, 6)])
+    entry = kb.entry(records, records=7, index=106)
+    entries = list(KafkaToPulsarConverter().entries(entry))
+    assert [[message.offset for message in read(each)] for each in entries] == [[100, 101], [105, 106]]
+    with pytest.raises(EncodeError, match=r"no gap between offsets, .*got several .*entries\(\)"):
+        to_pulsar(entry)
+
+
+def test_without_the_brokers_index_a_gap_between_offsets_is_lost() -> None:
+    records = write_record_batch([Message(b"v", timestamp=1, offset=offset) for offset in (0, 5)])
+    assert [message.offset for message in read(to_pulsar(kb.entry(records, records=2)))] == [-1, -1]
 
 
 def test_a_null_goes_with_any_schema_version() -> None:
