@@ -80,9 +80,20 @@ def test_each_secret_of_the_option_table_takes_a_reference(monkeypatch: pytest.M
     assert resolved("kafka.client.id", "env:HERE") == "env:HERE"
 
 
-def test_the_file_of_a_token_is_left_to_the_serdes_which_read_it_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["bearer.auth.token", "bearer.auth.private.key"])
+def test_the_files_of_tokens_and_keys_are_left_to_the_serdes_which_read_them_again(name: str) -> None:
     for registry in ("", "confluent.", "apicurio.", "azure."):
-        assert resolved(f"{registry}bearer.auth.token", "file:///token") == "file:///token"
+        assert resolved(f"{registry}{name}", "file:///secret") == "file:///secret"
+
+
+def test_the_serdes_take_the_reference_to_an_oauth_key_file(tmp_path: Path) -> None:
+    (tmp_path / "key.json").write_text(f'{{"client_id": "me", "client_secret": "{SECRET}"}}')
+    key = {
+        "bearer.auth.private.key": (tmp_path / "key.json").as_uri(),
+        "bearer.auth.issuer.url": "http://127.0.0.1:1",
+    }
+    given = {"kafka.bootstrap.servers": "b", "subscribe": "t", "schema.registry.url": "http://127.0.0.1:1", **key}
+    KafkaAvroDeserializer(Options.parse({**given, "decode": "true"}, "read").conf())
 
 
 @pytest.mark.parametrize(

@@ -56,9 +56,11 @@ _MAY_REFER: Final = frozenset(
         "ssl.truststore.certificates",
     }
 )
-_OTHERS: Final = ("confluent", "apicurio", "azure")  # registries whose options begin so
-# The SerDes read this file themselves, and again whenever the token is renewed.
-_RENEWED: Final = frozenset({"bearer.auth.token", *(f"{registry}.bearer.auth.token" for registry in _OTHERS)})
+_REGISTRIES: Final = ("", "confluent.", "apicurio.", "azure.")  # how their options begin
+# The SerDes read these files themselves, and again whenever the token is renewed.
+_RENEWED: Final = frozenset(
+    f"{registry}bearer.auth.{option}" for registry in _REGISTRIES for option in ("token", "private.key")
+)
 # They are no secrets, unless they name a user and a password.
 _URLS: Final = frozenset({"schema.registry.url", "apicurio.registry.url"}) | {
     f"{registry}.schema.registry.url" for registry in ("confluent", "azure")
