@@ -251,7 +251,7 @@ class SchemaRegistryClient(RestClient):
         self, method: str, topic: str | TopicName, leaf: str, operation: str, right: str, **more: Any
     ) -> ApiRequest:
         name = topic if isinstance(topic, TopicName) else self._name(topic)
-        return self.rest.request(method, f"{_API}{name.path}/{leaf}", operation, right, name.given, **more)
+        return self.rest.request(method, f"{_API}{name.schema_path}/{leaf}", operation, right, name.given, **more)
 
     def _name(self, topic: str) -> TopicName:
         return TopicName.parse(topic, self._tenant, self._namespace)

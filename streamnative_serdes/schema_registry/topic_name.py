@@ -43,6 +43,11 @@ class TopicName:
         parts = (quote(part, safe="") for part in (self.tenant, self.namespace, self.local))
         object.__setattr__(self, "path", "/".join(parts))
 
+    @property
+    def schema_path(self) -> str:
+        """``path`` for the API of schemas, which decodes it twice."""
+        return self.path.replace("%25", "%2525").replace("%2B", "%252B")
+
     @classmethod
     def parse(cls, topic: str | None, tenant: str = "public", namespace: str = "default") -> TopicName:
         """Parse a topic name.

@@ -79,13 +79,15 @@ class AdminRequest:
         return split_partition(self.local())[1]
 
     def local(self) -> str:
-        """The topic's local name; the broker decodes it twice.
+        """The topic's local name; the broker decodes it twice if it is asked for schemas.
 
         Raises:
             PreconditionError: it is empty.
             UndecodableNameError: as above.
         """
-        name = unquote(self.parts[2])
+        name = self.parts[2]
+        if self.request.path.startswith("/admin/v2/schemas/"):
+            name = unquote(name)
         if re.search(r"%(?![0-9A-Fa-f]{2})", name):
             raise UndecodableNameError("Request failed.")
         name = unquote_plus(name)

@@ -70,6 +70,16 @@ def test_messages_of_pulsars_avro_producer_are_read_with_the_latest_schema(
     assert (counts["headerless"], counts["fallbacks"], counts["registry_calls"]) == (2, 0, 1)
 
 
+@pytest.mark.parametrize("end", ["a b", "a+b", "a%20b", "a%252Bb", "50%", "%2F", "a?#b", "käse"])
+def test_a_topic_has_the_schemas_of_pulsars_client_whatever_its_name_contains(
+    pulsar_topic: PulsarTopic, end: str
+) -> None:
+    pulsar_topic.name += end
+    pulsar_topic.send(AvroSchema(None, schema_definition=NAMED), EARLIER)
+    [message] = pulsar_topic.raw()
+    assert KafkaAvroDeserializer(pulsar_topic.conf).deserialize(pulsar_topic.name, message.data) == EARLIER
+
+
 def test_messages_of_several_versions_are_read_with_the_version_that_the_caller_passes(
     pulsar_topic: PulsarTopic,
 ) -> None:

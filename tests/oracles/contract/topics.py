@@ -156,6 +156,15 @@ def _names() -> list[Case]:
             ]
         ],
         Case(
+            "the name of a topic is decoded once, that of its schemas twice",
+            put(f"{TOPIC}%25%2Bb").done(),
+            register(ONE, at="%2525%252Bb").registers(0),
+            delete(f"{TOPIC}%25%2Bb").done(),
+            get(at="%2525%252Bb").refused(404, "Schema not found"),
+            put(f"{TOPIC}+b").done(),
+            put(f"{TOPIC}%20b").gives(reason("This topic already exists"), 409),
+        ),
+        Case(
             "a remaining percent sign is an error inside Jetty",
             register(ONE, at="%25b").refused(500, "Request failed."),
             get(at="%25").refused(500, "Request failed."),

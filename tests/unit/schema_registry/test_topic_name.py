@@ -25,6 +25,18 @@ def test_every_form_of_a_name_has_its_tenant_namespace_and_topic(topic: str, pat
     assert TopicName.parse(topic, "public", "default").path == path
 
 
+@pytest.mark.parametrize(
+    ("topic", "path"),
+    [
+        ("a b+käse", "public/default/a%20b%252Bk%C3%A4se"),
+        ("50%", "public/default/50%2525"),
+        ("a%2Bb%20c", "public/default/a%25252Bb%252520c"),
+    ],
+)
+def test_what_pulsar_would_decode_a_second_time_is_encoded_twice_for_schemas(topic: str, path: str) -> None:
+    assert TopicName.parse(topic).schema_path == path
+
+
 def test_a_name_keeps_the_form_that_the_user_wrote_and_equals_its_other_forms() -> None:
     short, full = TopicName.parse("t-partition-3"), TopicName.parse("persistent://public/default/t")
     assert (short.given, full.given) == ("t-partition-3", "persistent://public/default/t")
