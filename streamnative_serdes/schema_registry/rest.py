@@ -133,7 +133,7 @@ class Rest:
         self._api, self._mocked = api, any(map(is_mock, self.urls))
         self._answered: set[str] = set()  # origins (see origin()) that have answered, the OAuth issuer's included
         self._auth = credentials(conf, clock, self._answered, token_passwords=api.token_passwords)
-        self._exchange = Exchange(conf, Tls.of_registry(conf), clock=clock)
+        self._exchange = Exchange(conf, Tls.of_registry(conf), clock=clock, mocked=self._mocked)
         self._first = 0  # index of the address that answered last
         self.retrier = Retrier(conf, clock=clock, sleep=sleep)
 

@@ -41,6 +41,16 @@ def test_scopes_are_isolated_from_each_other(scope: str) -> None:
     assert SchemaRegistryClient({"url": f"mock://{scope}-other"}).get_versions("t") == []
 
 
+@pytest.mark.parametrize("proxy", [{}, {"proxy": "http://127.0.0.1:1"}], ids=["of the environment", "option"])
+def test_a_scope_is_reached_without_a_proxy(scope: str, proxy: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    conf = {"schema.registry.url": f"mock://{scope}", "retries.total.ms": 1_000, **proxy}
+    KafkaAvroSerializer(conf, SCHEMA).serialize("t", {"a": 1})
+
+
 def test_no_registry_is_started_before_the_first_request() -> None:
     code = (
         "import sys, threading\n"
