@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -26,6 +26,7 @@ from streamnative_serdes.schema_registry import SchemaInfo
 from streamnative_serdes.spark.types.arrow import Decoded
 from streamnative_serdes.spark.types.avro import to_spark_type, type_of_parts
 
+_PAIR: Final = ("key", "value")
 _ERRORS: Final = " errors"  # no field of Avro has a space in its name
 # For a query whose schema is fixed when it is planned, whatever policy has chosen it.
 PLANNED: Final = {"reader.schema.policy": None, "use.latest.version": False}
@@ -54,6 +55,7 @@ class TopicReader:
         self._deserializer = KafkaAvroDeserializer(conf, schema)
         self._target: SchemaInfo | None = None  # of a topic of another type than AVRO
         self._known: SchemaVersion | None = None
+        self._chosen: Sequence[int] | None = None  # of a pair's columns; None for all
         policy = self._policy
         if policy.evolution.of_columns() is not None:
             raise ConfigError(
@@ -73,6 +75,13 @@ class TopicReader:
             if restart:
                 self._newest = latest.version
         self._try_columns()
+
+    def choose(self, names: Sequence[str]) -> None:
+        """Give these columns of a pair only, in this order. Raises ConfigError if it has no such column."""
+        for name in names:
+            if name not in _PAIR:
+                raise ConfigError(f"columns: a pair has key and value, not {name!r:.80}", topic=self._topic)
+        self._chosen = tuple(map(_PAIR.index, names))
 
     def _try_columns(self) -> None:
         """Make the columns' types, so that a schema without such types is an error on the driver, not in a task."""
@@ -109,7 +118,11 @@ class TopicReader:
         logical_types = self._policy.conf["avro.logical.types"]
         parts = self._parts
         if parts is not None:
-            return type_of_parts(parts, logical_types=logical_types, times=self._times)
+            kind = type_of_parts(parts, logical_types=logical_types, times=self._times)
+            if self._chosen is not None:
+                assert isinstance(kind, T.StructType)
+                return T.StructType([kind[number] for number in self._chosen])
+            return kind
         return to_spark_type(self._schema, logical_types=logical_types, times=self._times)
 
     @property
@@ -153,7 +166,8 @@ class TopicReader:
             fail: whether a message that cannot be read is an error.
         """
         columns = self.read(messages, headers, keys, None if fail else _ERRORS).columns
-        return Decoded(columns, pa.nulls(len(messages), pa.string()) if fail else columns.pop())
+        errors = pa.nulls(len(messages), pa.string()) if fail else columns.pop()
+        return Decoded(columns if self._chosen is None else [columns[number] for number in self._chosen], errors)
 
     def read(self, messages: Any, headers: Any, keys: Any, error_column: str | None) -> pa.RecordBatch:
         """As :meth:`KafkaAvroDeserializer.deserialize_batch`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,7 +14,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pys
 
 from confluent_kafka import Producer
 
-from streamnative_serdes import ConfigError, KafkaAvroSerializer
+from streamnative_serdes import ConfigError, KafkaAvroSerializer, KeyValueSchema
 from streamnative_serdes.spark import OffsetOutOfRangeError
 from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
 from streamnative_serdes.spark.datasource.offsets.ranges import Range
@@ -26,7 +27,7 @@ from streamnative_serdes.testing import LocalRegistry, MockBroker
 @pytest.fixture(scope="module")
 def client() -> Iterator[dict[str, str]]:
     """A broker with a topic of two partitions, of ten messages and of four."""
-    with MockBroker({"t": 2, "u": 1, "w": 1}) as broker:
+    with MockBroker({"t": 2, "u": 1, "w": 1, "pairs": 1}) as broker:
         producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
         for n in range(14):
             producer.produce("t", b"v", partition=n > 9)
@@ -330,6 +331,36 @@ def test_a_field_that_is_called_offset_is_not_pushed_down(client: dict[str, str]
     assert list(reader.pushFilters(filters)) == filters[:1]
     found: Any = reader.partitions()
     assert [(each.value.partition, each.value.start, each.value.end) for each in found] == [(0, 0, 10)]
+
+
+@pytest.mark.parametrize(
+    ("given", "names", "row"),
+    [
+        ({"columns": "value"}, ["value"], [7]),
+        ({"columns": "value,key"}, ["value", "key"], [7, "k"]),
+        ({"columns": "key", "keep": "offset", "errorColumn": "e"}, ["offset", "key", "e"], [0, "k", None]),
+        ({"columns": "value", "keep": "key"}, ["key", "value"], [b"k", 7]),
+    ],
+)
+def test_the_columns_of_pairs_are_key_and_value(
+    client: dict[str, str], given: dict[str, str], names: list[str], row: list[Any]
+) -> None:
+    given = {**client, "subscribe": "pairs", "decode": "true", **given}
+    with LocalRegistry() as registry:
+        conf = {"schema.registry.url": registry.url}
+        value = KafkaAvroSerializer(conf, KeyValueSchema("STRING", "long", "SEPARATED")).serialize("pairs", 7)
+        producer = Producer({"bootstrap.servers": client["kafka.bootstrap.servers"]})
+        producer.produce("pairs", value, b"k")
+        assert producer.flush(30) == 0
+        planned = plan({**given, **conf})
+        assert planned.schema.names == names
+        rows = next(pickle.loads(pickle.dumps(planned)).batches(Range("pairs", 0, 0, 1)))
+        assert [column[0].as_py() for column in rows.columns] == row
+        with pytest.raises(ConfigError, match="columns: a pair has key and value, not 'id'"):
+            plan({**given, **conf, "columns": "value,id"})
+        KafkaAvroSerializer(conf, "long").warm_up("u")
+        with pytest.raises(ConfigError, match="columns: the topic's messages are not records, so they have no fields"):
+            plan({**given, **conf, "subscribe": "u"})
 
 
 def test_a_time_that_is_pushed_down_chooses_the_first_message_that_is_read(

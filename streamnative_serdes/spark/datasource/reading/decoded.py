@@ -141,6 +141,9 @@ def _reader(options: Options, chosen: ReadOptions, topic: str) -> TopicReader:
     names = options.words("columns")
     if not names:
         return reader
+    if reader.reads_pairs():
+        reader.choose(names)
+        return reader
     if not reader.reads_records():
         raise ConfigError("columns: the topic's messages are not records, so they have no fields", topic=topic)
     try:
