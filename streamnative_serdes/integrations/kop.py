@@ -19,7 +19,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from streamnative_serdes import _config as config
 from streamnative_serdes._auth.credentials import Bearer, OAuth, credentials
@@ -49,10 +49,13 @@ def sasl_settings(conf: Mapping[str, Any], mechanism: Mechanism | None = None, *
         tls: whether clients connect to the brokers over TLS.
 
     Raises:
-        ConfigError: ``conf`` has no token, or an OAuth token with PLAIN; or its user's tenant is not ``pulsar.tenant``.
+        ConfigError: ``conf`` has no token, or an OAuth token with PLAIN; its user's tenant is not ``pulsar.tenant``; or
+            the mechanism is another.
         AuthenticationError: the token's file, function or issuer does not return a token, or one that has expired.
         RegistryUnavailableError: the token's issuer does not answer.
     """
+    if mechanism not in (None, *get_args(Mechanism)):
+        raise ConfigError(f"mechanism: expected PLAIN or OAUTHBEARER, got {mechanism!r:.80}")
     values = config.parse(config.REGISTRY_OPTIONS, conf, strict=False)
     user, _, password = (values["basic.auth.user.info"] or "").partition(":")
     config.refuse_other_tenant({"sasl.username": user, "sasl.password": password}, values)

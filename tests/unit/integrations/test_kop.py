@@ -91,6 +91,12 @@ def test_either_mechanism_can_be_chosen(tmp_path: Path) -> None:
     assert settings["oauth_cb"]("")[0] == "abc"
 
 
+@pytest.mark.parametrize("mechanism", ["plain", "SCRAM-SHA-256", "", 1])
+def test_another_mechanism_is_refused(mechanism: Any) -> None:
+    with pytest.raises(ConfigError, match=f"mechanism: expected PLAIN or OAUTHBEARER, got {mechanism!r}"):
+        kop.sasl_settings({**URL, "bearer.auth.token": "abc"}, mechanism)
+
+
 @pytest.mark.parametrize("token", ["opaque", "a.b.c", "a.e30.c", jwt(exp="soon"), f"a.{'W' * 9999}.c", "a.W10.c"])
 def test_a_token_without_expiry_is_requested_again_after_minutes(token: str) -> None:
     _, end, principal, _ = kop.sasl_settings({**URL, "bearer.auth.token": token}, "OAUTHBEARER")["oauth_cb"]("")
