@@ -70,6 +70,7 @@ def _plain(conf: Mapping[str, Any], bearer: Bearer) -> dict[str, Any]:
     if isinstance(bearer, OAuth):
         raise ConfigError("PLAIN cannot renew a token, and OAuth tokens expire", hint="use OAUTHBEARER")
     token = _ask(conf, bearer)
+    _end(token, _claims(token.text))  # raises if it has expired, which the client would only log
     return {
         "sasl.username": f"{conf['pulsar.tenant']}/{conf['pulsar.namespace']}",
         "sasl.password": f"{PREFIX}{token.text}",

@@ -119,6 +119,7 @@ def _fails() -> str:
     raise OSError("the vault is closed")
 
 
+@pytest.mark.parametrize("mechanism", ["PLAIN", "OAUTHBEARER"])
 @pytest.mark.parametrize(
     ("token", "words"),
     [
@@ -127,10 +128,12 @@ def _fails() -> str:
         ("file:///nowhere/token", "nowhere"),
     ],
 )
-def test_a_first_token_that_cannot_be_had_is_an_error_before_there_is_a_client(token: Any, words: str) -> None:
+def test_a_first_token_that_cannot_be_had_is_an_error_before_there_is_a_client(
+    token: Any, words: str, mechanism: kop.Mechanism
+) -> None:
     """With an ``error_cb``, confluent-kafka 2.16 would end in a bare SystemError."""
     with pytest.raises(AuthenticationError, match=words):
-        kop.sasl_settings({**URL, "bearer.auth.token": token}, "OAUTHBEARER")
+        kop.sasl_settings({**URL, "bearer.auth.token": token}, mechanism)
 
 
 def test_an_issuer_that_is_down_is_an_error_before_there_is_a_client() -> None:
