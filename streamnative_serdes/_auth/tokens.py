@@ -68,8 +68,8 @@ def called(function: Callable[[], object], option: str) -> str:
 
 
 def in_file(path: str) -> str:
-    """The token in a file. Raises AuthenticationError."""
-    content = read_file(path, "token file").strip()
+    """The token in a file, ``TEXT`` or ``token:TEXT``. Raises AuthenticationError."""
+    content = read_file(path, "token file").strip().removeprefix(PREFIX.encode())
     if not _TOKEN.fullmatch(content):
         raise AuthenticationError(
             f"expected one token in the token file {path}", hint="the file must contain the token and nothing else"

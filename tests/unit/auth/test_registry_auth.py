@@ -63,15 +63,27 @@ def test_a_token_file_is_read_again_for_each_request(tmp_path: Path) -> None:
     with ScriptedRegistry(EMPTY) as server:
         client = SchemaRegistryClient({**CONF, "schema.registry.url": server.url, "bearer.auth.token": file.as_uri()})
         client.all_versions("t")
-        file.write_text("second\r\n")
-        client.all_versions("t")
+        for content in ("second\r\n", "token:third\n"):
+            file.write_text(content)
+            client.all_versions("t")
         client.close()
-    assert [asked.headers["Authorization"] for asked in server.asked] == ["Bearer first", "Bearer second"]
+    assert [asked.headers["Authorization"] for asked in server.asked] == [
+        "Bearer first",
+        "Bearer second",
+        "Bearer third",
+    ]
 
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b" \n", f"{SECRET} {SECRET}".encode(), f"{SECRET}\n{SECRET}".encode(), b"\xff" + SECRET.encode()],
+    [
+        b"",
+        b" \n",
+        b"token:\n",
+        f"{SECRET} {SECRET}".encode(),
+        f"{SECRET}\n{SECRET}".encode(),
+        b"\xff" + SECRET.encode(),
+    ],
 )
 def test_a_file_without_one_token_is_an_error_that_does_not_show_it(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "token"
