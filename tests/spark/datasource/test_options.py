@@ -8,6 +8,8 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
 
+from pyspark.sql import types as T
+
 from streamnative_serdes import ConfigError
 from streamnative_serdes._kafka import EARLIEST, LATEST
 from streamnative_serdes.spark.datasource.offsets.bounds import Topics, end_of, refuse_ends, start_of
@@ -15,6 +17,7 @@ from streamnative_serdes.spark.datasource.reading.columns import plan
 from streamnative_serdes.spark.datasource.source import Source
 from streamnative_serdes.spark.datasource.user_options import names
 from streamnative_serdes.spark.datasource.user_options.options import Options
+from streamnative_serdes.spark.datasource.writing.writers import columns_to_write, writer
 
 KAFKA = {"kafka.bootstrap.servers": "localhost:9092"}
 BASE = {**KAFKA, "subscribe": "orders"}
@@ -191,6 +194,15 @@ def test_exactly_one_option_says_which_topics(given: dict[str, str]) -> None:
 def test_topics_that_are_not_topics_are_refused(name: str, value: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said.replace("[", r"\[")):
         Topics.of(Options.parse({**KAFKA, name: value}, "read"))
+
+
+@pytest.mark.parametrize("topic", ["", " "])
+def test_the_topic_to_write_has_a_name(topic: str) -> None:
+    given = {"kafka.bootstrap.servers": "127.0.0.1:1", "topic": topic}
+    schema = T.StructType([T.StructField("value", T.BinaryType())])
+    for plan_write in (lambda: writer(given, schema, overwrite=False), lambda: columns_to_write(given)):
+        with pytest.raises(ConfigError, match=f"topic: expected the name of a topic, got '{topic}'"):
+            plan_write()
 
 
 def test_a_pattern_matches_whole_names() -> None:

@@ -115,7 +115,7 @@ def columns_to_write(given: Mapping[str, str]) -> T.StructType:
     if not _has_options(given):
         return _PARTS  # of a table that has lost its options; writing to it says so
     options = Options.parse(given, "write")
-    topic = options.text("topic")
+    topic = _topic(options)
     parts = [part for part in _PARTS if part.name != "topic" or topic is None]
     encode = options.one_of("encode", RAW, VALUE, COLUMNS, "true", default=RAW)
     if encode == RAW:
@@ -130,6 +130,14 @@ def columns_to_write(given: Mapping[str, str]) -> T.StructType:
     encoded = new_columns(reader) if reader.reads_pairs() else [T.StructField("value", reader.spark_type())]
     by_name = {field.name: field for field in (*parts, *encoded)}
     return T.StructType([by_name[part.name] for part in parts])
+
+
+def _topic(options: Options) -> str | None:
+    """The topic of all messages; None if the column ``topic`` names the topic. Raises ConfigError: it is blank."""
+    topic = options.text("topic")
+    if topic is not None and not topic.strip():
+        raise ConfigError(f"topic: expected the name of a topic, got {topic!r:.80}")
+    return topic
 
 
 def _for_reading(conf: Mapping[str, Any]) -> dict[str, Any]:
@@ -162,7 +170,7 @@ def _parsed(given: Mapping[str, str]) -> Options:
 
 def _planned(options: Options, schema: T.StructType, write: str | None) -> Task:
     """Plan the tasks; checks everything that can be wrong before a task runs."""
-    topic = options.text("topic")
+    topic = _topic(options)
     delivery = options.one_of("delivery", AT_LEAST_ONCE, TRANSACTIONAL, default=AT_LEAST_ONCE)
     dedup = options.flag("dedupHeaders", default=False)
     encode = options.one_of("encode", RAW, VALUE, COLUMNS, "true", default=RAW)
