@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import signal
 import sys
@@ -154,6 +155,13 @@ def test_the_repr_of_pickled_tasks_shows_no_secret(conf: dict[str, str]) -> None
     tasks = [by_rows, by_columns]
     assert [task.to.kafka["sasl.password"] for task in tasks] == ["c4n4ry"] * 2
     assert "c4n4ry" not in repr([*ends, *tasks])
+
+
+def test_a_copy_of_a_sink_is_the_sink(conf: dict[str, str]) -> None:
+    """A pickle has only what tasks need."""
+    sink = KafkaAvroSink(TOPIC, {"bootstrap.servers": "localhost:9"}, conf, SCHEMA)
+    assert copy.copy(sink) is sink
+    assert copy.deepcopy([sink]) == [sink]
 
 
 def test_a_name_is_a_column_with_and_without_an_expression(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Row
@@ -219,6 +219,12 @@ class KafkaAvroSink:
             name = "key" if isinstance(key, Column) else "value"
             raise ConfigError(f"{name} is a Column, which foreach_partition cannot compute", hint=_FUNCTION_HINT)
         return RowTask(self._sending(), Carried(self._serializer), key, value)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _: object) -> Self:
+        return self
 
     def __getstate__(self) -> dict[str, Any]:
         if not is_remote():
