@@ -111,6 +111,7 @@ _USUAL: Final = {one.value: (one.phrase.lower(),) for one in HTTPStatus} | {
     422: ("unprocessable entity", "unprocessable content"),
     500: ("internal server error", "server error"),
 }
+_LATIN_1: Final = {0xDC00 + byte: byte for byte in range(0x80, 0x100)}  # of what surrogateescape makes of bytes
 _TAGS: Final = re.compile(r"<[^<>]*>")
 _MESSAGE = re.compile(r"^Message: ?(.*?)(?=^Stacktrace:|\Z)", re.DOTALL | re.MULTILINE)
 
@@ -156,7 +157,7 @@ class Reply:
 
     def beginning(self) -> str:
         """The beginning of the body, for an error about an unexpected response."""
-        return self._shown(self.body[:MAX_WORDS].decode("utf-8", "replace"), cut=len(self.body) > MAX_WORDS)
+        return self._shown(_decoded(self.body[:MAX_WORDS]), cut=len(self.body) > MAX_WORDS)
 
     @cached_property
     def reason(self) -> str:
@@ -205,7 +206,7 @@ class Reply:
         """The body as text, if it is text/plain (with ``plain``) or not (without); "" otherwise and for empty JSON."""
         if self.headers.get("Content-Type", "").lower().startswith("text/plain") != plain:
             return ""
-        return "" if self._tree in ({}, [], None, "") else self.body.decode("utf-8", "replace")
+        return "" if self._tree in ({}, [], None, "") else _decoded(self.body)
 
     def _is_page(self) -> bool:
         kind, start = self.headers.get("Content-Type", ""), self.body[:100].lstrip().lower()
@@ -216,8 +217,13 @@ class Reply:
         text = self._shown(self._text(plain=False), _words_of_page if self._is_page() else str)
         usual = self.phrase.lower() in _USUAL.get(self.status, ())
         if not text or (self.phrase and not usual):
-            return self._shown(self.phrase)
+            return self._shown(_decoded(self.phrase.encode("latin-1", "replace")))  # how http.client has read it
         return f"{self.phrase}: {text}"[:MAX_WORDS] if self.phrase else text
+
+
+def _decoded(text: bytes) -> str:
+    """``text`` in UTF-8; other bytes are read as ISO 8859-1, so that credentials are found in either."""
+    return text.decode("utf-8", "surrogateescape").translate(_LATIN_1)
 
 
 def _unescaped(text: str) -> str:

@@ -175,6 +175,30 @@ def test_credentials_echoed_by_the_registry_are_masked(repeated: str) -> None:
         client.close()
 
 
+PASSWORD = "sécret-of-mine"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(400, PASSWORD.encode("latin-1"), {"Content-Type": "text/plain"}),
+        Answer(400, PASSWORD.encode("latin-1"), {"Content-Type": "text/html; charset=iso-8859-1"}),
+        Answer(400, b"\xff " + PASSWORD.encode()),
+        Answer(200, PASSWORD.encode("latin-1")),
+        Answer(400, phrase=PASSWORD),
+        Answer(400, phrase=PASSWORD.encode().decode("latin-1")),
+    ],
+)
+def test_echoed_credentials_are_masked_in_either_encoding(answer: Answer) -> None:
+    with ScriptedRegistry(answer) as server:
+        options = {"schema.registry.url": server.url, "basic.auth.user.info": f"me:{PASSWORD}"}
+        client = SchemaRegistryClient(parse(**options))
+        with pytest.raises(Exception, match=r"\[hidden\]") as caught:
+            client.all_versions("t")
+        assert "cret-of-mine" not in repr(vars(caught.value))
+        client.close()
+
+
 def test_no_credentials_show_in_a_repr() -> None:
     for options in (INHERIT | SASL, {"basic.auth.user.info": "me:abc.def"}):
         found = credentials({**CONF, **options}, lambda: 0.0)
