@@ -152,6 +152,11 @@ class WritePolicy:
             return self._bind_pair(topic, key, pair, known.version, lifetime)
         if self.is_key:
             refuse_keys(topic, known.type)
+        if key is not None and issubclass(key, KeyValue):  # else a record whose fields all have defaults would take it
+            hint = "a KeyValue is for topics of type KEY_VALUE with the encoding INLINE"
+            raise EncodeError(
+                f"expected data of type {known.type}, got a KeyValue", topic=topic, version=known.version, hint=hint
+            )
         return self.bind_topics(topic, key, known, lifetime)
 
     def bind_topics(self, topic: str, key: type | None, known: SchemaVersion, lifetime: float) -> _call_path.Bound:
@@ -284,7 +289,7 @@ class WritePolicy:
     def codec_for(self, key: type | None) -> Codec | None:
         """The codec of the schema that was given, or that the object's class brings; None to write by the topic's."""
         own = self._codec
-        if key is None or key is self._class or not is_model(key):
+        if key is None or key is self._class or issubclass(key, KeyValue) or not is_model(key):
             return own
         codec = self._by_class.get(key)
         if codec is None:
@@ -300,7 +305,10 @@ class WritePolicy:
             return self.binding.latest(topic)
         except SchemaNotFoundError as error:
             if not self.conf["use.latest.version"]:
-                error.hint = "neither the serializer nor the topic has a schema: pass one to the serializer"
+                error.hint = (
+                    "neither the serializer nor the topic has a schema: pass one to the serializer, for pairs a "
+                    "KeyValueSchema"
+                )
             raise
 
     def context(self, topic: str, headers: Any) -> SerializationContext:

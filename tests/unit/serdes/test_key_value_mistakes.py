@@ -22,6 +22,7 @@ from streamnative_serdes import (
     IncompatibleSchemaError,
     KafkaAvroDeserializer,
     KafkaAvroSerializer,
+    KafkaPulsarSerializer,
     KeyValue,
     KeyValueSchema,
     SchemaError,
@@ -89,6 +90,25 @@ def test_a_key_value_for_one_half_is_an_error_even_if_all_fields_have_defaults(r
         with pytest.raises(EncodeError, match="topic users, schema version 0: expected a key or a value, got a Key"):
             serializer(KeyValue({"name": "a"}, {"name": "b"}), context)
     assert both({"name": "c"}, AS_VALUE) == b"\x02\x02c"
+
+
+@pytest.mark.parametrize("automatic", [True, False])
+def test_a_key_value_without_a_schema_is_written_by_the_topics_pair(registry: LocalRegistry, automatic: bool) -> None:
+    serializer = KafkaAvroSerializer(conf(registry, auto_register_schemas=automatic))
+    with pytest.raises(SchemaNotFoundError, match="pass one to the serializer, for pairs a KeyValueSchema"):
+        serializer.serialize("new", KeyValue({"id": 1}, BOB))
+    register(registry, INLINE)
+    assert serializer.serialize(TOPIC, KeyValue({"id": 1}, BOB)) == BOTH
+
+
+@pytest.mark.parametrize("schema", [SEPARATED, record("Empty", ("name", ["null", "string"], None))])
+@pytest.mark.parametrize("cls", [KafkaAvroSerializer, KafkaPulsarSerializer])
+def test_a_key_value_without_a_schema_is_refused_where_the_topic_has_no_inline_pair(
+    registry: LocalRegistry, cls: type[KafkaAvroSerializer | KafkaPulsarSerializer], schema: Any
+) -> None:
+    register(registry, schema)
+    with pytest.raises(EncodeError, match=r"topic users, schema version 0: expected .*, got a KeyValue"):
+        cls(conf(registry)).serialize(TOPIC, KeyValue({"id": 1}, BOB))
 
 
 LIST: Final = {"type": "array", "items": "long"}
