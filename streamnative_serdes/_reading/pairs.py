@@ -17,7 +17,7 @@ from streamnative_serdes._topics.topic_state import TopicState
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, SchemaError
 from streamnative_serdes.key_value import INLINE, KeyValue, KeyValueSchema, TypedSchema
-from streamnative_serdes.models import Reading, reading_of
+from streamnative_serdes.models import Reading, reading_of, schema_of
 from streamnative_serdes.schema_registry import SchemaInfo
 
 # As ReaderSchemaPolicy.reader.
@@ -81,9 +81,11 @@ class PairReading:
             self._binding.require(latest.topic, schema)
             return SchemaVersion(SchemaInfo(latest.version, "AVRO", schema.text), latest.topic, Compiled(schema))
         given = None if self._given is None else getattr(self._given, name)
-        if given is None or given.schema is None:
+        if given is None or given.type != "JSON":
             return half
-        shape = parse_given(given.schema, limits=schema_limits(self._conf))
+        own = given.schema
+        text = schema_of(own, allow_null=self._conf["allow.null"]) if isinstance(own, type) else own
+        shape = parse_given(text, limits=schema_limits(self._conf))
         self._binding.require(latest.topic, shape)
         return SchemaVersion(
             SchemaInfo(latest.version, given.type, shape.text, properties=half.info.properties), latest.topic

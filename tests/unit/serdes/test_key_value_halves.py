@@ -17,6 +17,7 @@ from streamnative_serdes import (
     KafkaPulsarSerializer,
     KeyValue,
     KeyValueSchema,
+    SchemaError,
     TypedSchema,
 )
 from streamnative_serdes.key_value import PRIMITIVE_TYPES
@@ -111,17 +112,29 @@ def test_halves_of_each_type_are_read_as_they_were_written(registry: LocalRegist
                     found_pair = read if inline else (keys.deserialize(topic, key_data), read)
                     assert tuple(map(plain, found_pair)) == both
             if name != "PROTOBUF_NATIVE":
-                batch_equals_rows(topic, conf, framed, written, inline)
+                for given in (None, pair):
+                    batch_equals_rows(topic, conf, framed, given, written, inline)
 
 
-def batch_equals_rows(topic: str, conf: Any, framed: Any, written: list[Any], inline: bool) -> None:
-    """The same messages come out of columns that were read from them."""
+def batch_equals_rows(topic: str, conf: Any, framed: Any, given: Any, written: list[Any], inline: bool) -> None:
+    """The same messages come out of columns that were read from them, as the given schemas if any."""
     pytest.importorskip("pyarrow")
     keys, values = map(list, zip(*written, strict=True))
     more = {} if inline else {"keys": keys}
-    batch = KafkaAvroDeserializer(conf).deserialize_batch(topic, values, **more)
+    batch = KafkaAvroDeserializer(conf, given).deserialize_batch(topic, values, **more)
     messages = KafkaAvroSerializer({**framed, "auto.register.schemas": False}).serialize_batch(topic, batch)
     assert list(itertools.chain(*(column.to_pylist() for column in messages.columns))) == [*keys, *values]
+
+
+@pytest.mark.parametrize("with_schemas", [True, False])
+def test_halves_of_protobuf_have_no_columns(registry: LocalRegistry, with_schemas: bool) -> None:
+    pytest.importorskip("pyarrow")
+    schema, value = half("PROTOBUF_NATIVE")
+    conf, pair = {"schema.registry.url": registry.url}, KeyValueSchema("INT32", schema, "INLINE")
+    message = KafkaPulsarSerializer(conf, pair).serialize("topic", (7, value))
+    deserializer = KafkaAvroDeserializer(conf, pair if with_schemas else None)
+    with pytest.raises(SchemaError, match="there are no columns for messages of type PROTOBUF_NATIVE"):
+        deserializer.deserialize_batch("topic", [message])
 
 
 @dataclass
