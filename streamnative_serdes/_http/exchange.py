@@ -62,7 +62,7 @@ class Exchange:
     def __init__(self, conf: Mapping[str, Any], tls: Tls, *, clock: Callable[[], float], mocked: bool = False) -> None:
         self._tls = tls
         self._proxies = {} if conf["proxy"] is None else {"http": conf["proxy"], "https": conf["proxy"]}
-        if mocked:  # no proxy reaches a registry in this process; "" is none, and precedes the environment's
+        if mocked:  # no proxy reaches a registry in this process; "" precedes the environment's proxies
             self._proxies["http://127.0.0.1"] = ""
         self._connect = conf["http.connect.timeout.ms"] / 1000
         self._read = conf["http.read.timeout.ms"] / 1000

@@ -664,7 +664,7 @@ def test_a_default_of_more_digits_than_the_precision_is_not_written(base: dict[s
         assert Codec(of(number)).decode(Codec(of(number)).encode({})) == {"price": Decimal(number) / 10}
     for number in (1000, -1000):
         for schema in (of(number), of(number, nullable=True)):
-            with pytest.raises(EncodeError, match="field price: the field is missing and its default .* does not fit"):
+            with pytest.raises(EncodeError, match=r"field price: the field is missing and its default .* does not fit"):
                 Codec(schema).encode({})
         assert Codec(record("R"), of(number)).decode(b"") == {"price": Decimal(number) / 10}
         plain = Codec(of(number), avro_logical_types=False)
