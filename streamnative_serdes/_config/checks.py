@@ -86,8 +86,8 @@ def _address(url: str, expected: str) -> tuple[str, str]:
 def flag(value: object) -> bool:
     if isinstance(value, bool):
         return value
-    if isinstance(value, str) and value.lower() in ("true", "false"):
-        return value.lower() == "true"
+    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
+        return value.strip().lower() == "true"
     raise ValueError("true or false")
 
 

@@ -74,7 +74,7 @@ def test_a_registry_error_keeps_status_and_reason() -> None:
 
 
 def test_options_accept_text_like_javas_properties() -> None:
-    given = {**URL, "allow.null": "FALSE", "cache.capacity": "7", "cache.latest.ttl.sec": "0.5"}
+    given = {**URL, "allow.null": " FALSE ", "cache.capacity": " 7 ", "cache.latest.ttl.sec": "0.5"}
     values = config.parse(config.SERIALIZER_OPTIONS, given, strict=True)
     assert (values["allow.null"], values["cache.capacity"], values["cache.latest.ttl.sec"]) == (False, 7, 0.5)
 
