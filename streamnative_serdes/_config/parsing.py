@@ -14,14 +14,14 @@ from .option import Option, checked
 from .registry import refuse_other_tenant
 from .serdes import DESERIALIZER_OPTIONS, FASTAVRO, SERIALIZER_OPTIONS
 
-# Keys known from Confluent's and Pulsar's clients that are not supported yet, with the values that are harmless.
-NOT_THERE: Mapping[str, tuple[object, ...]] = {
-    "use.schema.id": (-1,),
-    "normalize.schemas": (False, "false"),
-    "subject.name.strategy": (),
-    "subject.name.strategy.type": ("TOPIC",),
-    "schema.id.serializer": (),
-    "schema.id.deserializer": (),
+# Keys known from Confluent's and Pulsar's clients that are not supported yet, with the text of a harmless value.
+NOT_THERE: Mapping[str, str | None] = {
+    "use.schema.id": "-1",
+    "normalize.schemas": "false",
+    "subject.name.strategy": None,
+    "subject.name.strategy.type": "topic",
+    "schema.id.serializer": None,
+    "schema.id.deserializer": None,
 }
 
 _MISSPELT = 0.9  # as much alike, of 1, as the names of an option of the serializer and one of the deserializer
@@ -207,7 +207,7 @@ def _refuse_two_readers_schemas(values: Mapping[str, Any]) -> None:
 
 def _refuse_not_there(conf: Mapping[str, Any]) -> None:
     for key, harmless in NOT_THERE.items():
-        if conf.get(key) is not None and conf[key] not in harmless:
+        if conf.get(key) is not None and str(conf[key]).strip().lower() != harmless:
             raise ConfigError(f"{key}={conf[key]!r:.80} is not supported yet", hint="leave it out")
 
 

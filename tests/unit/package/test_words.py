@@ -80,8 +80,24 @@ def test_options_accept_text_like_javas_properties() -> None:
 
 
 @pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("use.schema.id", -1),
+        ("use.schema.id", " -1"),
+        ("normalize.schemas", False),
+        ("normalize.schemas", "False "),
+        ("subject.name.strategy.type", "Topic"),
+    ],
+)
+def test_the_harmless_value_of_an_option_that_is_not_there_yet_is_taken_in_any_form(key: str, value: object) -> None:
+    assert key not in config.parse(config.SERIALIZER_OPTIONS, {**URL, key: value}, strict=True)
+
+
+@pytest.mark.parametrize(
     ("key", "value", "words"),
     [
+        ("normalize.schemas", "true", "normalize.schemas='true' is not supported yet"),
+        ("use.schema.id", "1", "use.schema.id='1' is not supported yet"),
         ("allow.null", "yes", "allow.null: expected true or false, got 'yes' of type str"),
         ("allow.null", 1, "expected true or false, got 1 of type int"),
         ("cache.capacity", 0, "expected a whole number from 1, got 0"),
