@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import sys
 import threading
@@ -158,10 +159,16 @@ class LocalRegistry:
             fault: such as ``Fault.status(503)``; see :class:`Fault`.
             times: to how many requests it applies; None for all, until :meth:`heal`.
             match: a regular expression that is searched in ``METHOD /path?query``; other requests are not affected.
+
+        Raises:
+            ConfigError: ``times`` or ``match`` is something else.
         """
-        if times is not None and times < 1:
-            raise ConfigError(f"times: expected an integer from 1 on, or None, got {times!r}")
-        self._faults.add(fault, times, match)
+        if times is not None and (type(times) is not int or times < 1):
+            raise ConfigError(f"times: expected an integer from 1 on, or None, got {times!r:.80}")
+        try:
+            self._faults.add(fault, times, match)
+        except (re.error, TypeError):
+            raise ConfigError(f"match: expected a regular expression, got {match!r:.80}") from None
 
     def heal(self) -> None:
         """Remove all queued faults."""

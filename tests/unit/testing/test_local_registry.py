@@ -279,8 +279,20 @@ def test_faults_are_queued_for_matching_requests(registry: LocalRegistry, client
     assert [client.get("t", "schemas").status_code for _ in range(3)] == [500, 500, 500]
     registry.heal()
     assert client.get("t", "schemas").status_code == 200
-    with pytest.raises(ConfigError, match="times"):
-        registry.fail(Fault.status(500), times=0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"times": 0}, "times: expected an integer from 1 on, or None, got 0"),
+        ({"times": "2"}, "times: expected an integer from 1 on, or None, got '2'"),
+        ({"match": "("}, r"match: expected a regular expression, got '\('"),
+        ({"match": 5}, "match: expected a regular expression, got 5"),
+    ],
+)
+def test_a_fault_for_no_request_is_refused(registry: LocalRegistry, wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        registry.fail(Fault.status(500), **wrong)
 
 
 @pytest.mark.parametrize("at", ["answer", "body"])
