@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
-from streamnative_serdes._schema import MISSING, PRIMITIVES, DefaultChecker, Primitive, json_float
+from streamnative_serdes._schema import MISSING, PRIMITIVES, DefaultChecker, Primitive, json_float, qualified
 from streamnative_serdes.errors import SchemaError
 
 from .kinds import is_model, model_of
@@ -18,37 +18,57 @@ from .model import Attribute
 from .type_hints import TypeHint
 
 
-def takes(kind: Any, value: Any, named: Sequence[dict[str, Any]]) -> bool:
+def takes(kind: Any, value: Any, named: Mapping[str, dict[str, Any]], around: str = "") -> bool:
     """Whether a value of the schema ``kind`` is read from the JSON ``value``.
 
     Args:
         kind: the schema.
         value: JSON.
-        named: the records and enums that the schema may refer to. An unknown type counts as taking the value.
+        named: the records and enums that the schema may refer to, by full name. An unknown type counts as taking the
+            value.
+        around: the namespace that encloses ``kind``.
     """
     if isinstance(kind, list):
-        return any(takes(branch, value, named) for branch in kind)
+        return any(takes(branch, value, named, around) for branch in kind)
     base = kind if isinstance(kind, str) else kind["type"]
     match base:
         case "array":
-            return isinstance(value, list) and all(takes(kind["items"], item, named) for item in value)
+            return isinstance(value, list) and all(takes(kind["items"], item, named, around) for item in value)
         case "map":
-            return isinstance(value, dict) and all(takes(kind["values"], item, named) for item in value.values())
+            return isinstance(value, dict) and all(
+                takes(kind["values"], item, named, around) for item in value.values()
+            )
         case "enum":
             return value in kind["symbols"]
         case "fixed":
             return isinstance(value, str) and len(value) == kind["size"]
         case "record":
-            return isinstance(value, dict) and all(_field_takes(field, value, named) for field in kind["fields"])
+            inner = _space(_full(kind, around))
+            return isinstance(value, dict) and all(_field_takes(field, value, named, inner) for field in kind["fields"])
     if base in PRIMITIVES:
         return DefaultChecker().fault(Primitive(base), value) is None
-    known = [one for one in named if one["name"] == base.rpartition(".")[2]] if isinstance(base, str) else [base]
-    return not known or any(takes(one, value, named) for one in known)
+    if not isinstance(base, str):
+        return takes(base, value, named, around)
+    full = _full(base, around)
+    return full not in named or takes(named[full], value, named, _space(full))
 
 
-def _field_takes(field: dict[str, Any], value: dict[str, Any], named: Sequence[dict[str, Any]]) -> bool:
+def _field_takes(
+    field: dict[str, Any], value: dict[str, Any], named: Mapping[str, dict[str, Any]], around: str
+) -> bool:
     name = field["name"]
-    return takes(field["type"], value[name], named) if name in value else "default" in field
+    return takes(field["type"], value[name], named, around) if name in value else "default" in field
+
+
+def _full(kind: Any, around: str) -> str:
+    """The full name of a named type inside the namespace ``around``, or of a reference to it."""
+    if isinstance(kind, str):
+        return qualified(kind, around)
+    return qualified(kind.get("name", ""), kind.get("namespace", around))
+
+
+def _space(full: str) -> str:
+    return full.rpartition(".")[0]
 
 
 _EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 - of local timestamps
@@ -114,6 +134,7 @@ def suits(value: Any, hint: TypeHint) -> int:
 
 
 class _Named(NamedTuple):
+    name: str  # full
     schema: dict[str, Any]
     attributes: Mapping[str, str]  # field -> attribute
 
@@ -129,18 +150,18 @@ class Defaults:
         self._reading = reading
         self._named: dict[type, _Named] = {}
 
-    def define(self, cls: type, schema: dict[str, Any], attributes: Mapping[str, str]) -> None:
-        """Register the record or enum of ``cls``; a record may still lack fields."""
-        self._named[cls] = _Named(schema, attributes)
+    def define(self, cls: type, name: str, schema: dict[str, Any], attributes: Mapping[str, str]) -> None:
+        """Register the record or enum of ``cls`` under its full name; a record may still lack fields."""
+        self._named[cls] = _Named(name, schema, attributes)
 
-    def json(self, value: Any, kind: Any, path: str) -> Any:
-        """Return ``value`` as the JSON default of a field of type ``kind``, a schema.
+    def json(self, value: Any, kind: Any, around: str, path: str) -> Any:
+        """Return ``value`` as the JSON default of a field of type ``kind``, a schema in the namespace ``around``.
 
         Raises:
             SchemaError: ``value`` cannot be a default of this type.
         """
         try:
-            return None if value is None else self._json(value, kind)
+            return None if value is None else self._json(value, kind, around)
         except (_NoDefaultError, _OtherTypeError) as error:
             raise SchemaError(
                 f"the default {value!r:.80} cannot be written in a schema: {error}",
@@ -149,48 +170,47 @@ class Defaults:
                 "each time is left out of the schema",
             ) from None
 
-    def _json(self, value: Any, kind: Any) -> Any:
+    def _json(self, value: Any, kind: Any, around: str) -> Any:
         if isinstance(kind, list):
-            return self._of_union(value, kind)
+            return self._of_union(value, kind, around)
         base = kind if isinstance(kind, str) else kind["type"]
         if base in ("record", "enum") or (base not in _PRIMITIVES and base == kind):
-            return self._of_named(value, kind if base == kind else kind["name"])
+            return self._of_named(value, _full(kind, around))
         if base == "array" and _is_list(value):
-            return [self._json(item, kind["items"]) for item in value]
+            return [self._json(item, kind["items"], around) for item in value]
         if base == "map" and isinstance(value, Mapping):
-            return {key: self._json(item, kind["values"]) for key, item in value.items()}
+            return {key: self._json(item, kind["values"], around) for key, item in value.items()}
         logical = _LOGICAL.get(kind.get("logicalType")) if isinstance(kind, dict) else None
         return self._primitive(_plain(value) if logical is None else logical(_plain(value), kind), base)
 
-    def _of_union(self, value: Any, branches: list[Any]) -> Any:
-        for branch in sorted(branches, key=lambda branch: not self._is_own(value, branch)):
+    def _of_union(self, value: Any, branches: list[Any], around: str) -> Any:
+        for branch in sorted(branches, key=lambda branch: not self._is_own(value, branch, around)):
             try:
-                found = self._json(value, branch)
+                found = self._json(value, branch, around)
             except _NoDefaultError:
                 continue
-            self._refuse_earlier(found, branch, branches)
+            self._refuse_earlier(found, branch, branches, around)
             return found
         raise _NoDefaultError("it matches no branch of the union")
 
-    def _is_own(self, value: Any, branch: Any) -> bool:
+    def _is_own(self, value: Any, branch: Any, around: str) -> bool:
         """Whether values of a branch have exactly this type."""
         if type(value) in self._named:
-            name = branch if isinstance(branch, str) else branch.get("name", "")
-            return bool(self._named[type(value)].schema["name"] == name.rpartition(".")[2])
+            return self._named[type(value)].name == _full(branch, around)
         return isinstance(branch, str) and type(_plain(value)) in _PRIMITIVES.get(branch, ())[:1]
 
-    def _refuse_earlier(self, found: Any, branch: Any, branches: list[Any]) -> None:
+    def _refuse_earlier(self, found: Any, branch: Any, branches: list[Any], around: str) -> None:
         """Refuse a default that a reader would take for a value of an earlier branch."""
-        named = [one.schema for one in self._named.values()]
-        earlier = next(one for one in branches if one is branch or takes(one, found, named))
+        named = {one.name: one.schema for one in self._named.values()}
+        earlier = next(one for one in branches if one is branch or takes(one, found, named, around))
         if earlier is not branch:
-            first, own = _label(earlier), _label(branch)
+            first, own = _label(earlier, around), _label(branch, around)
             raise _OtherTypeError(f"as JSON it is {found!r:.80}, which is read as {first}: put {own} before {first}")
 
     def _of_named(self, value: Any, name: str) -> Any:
         # An object of a subclass is one of the class that the hint names.
         found = (self._named[cls] for cls in type(value).__mro__ if cls in self._named)
-        named = next((one for one in found if one.schema["name"] == name.rpartition(".")[2]), None)
+        named = next((one for one in found if one.name == name), None)
         if named is None:
             raise _NoDefaultError(f"it is not of type {name}")
         if isinstance(value, Enum):
@@ -198,7 +218,7 @@ class Defaults:
         if len(named.schema["fields"]) < len(named.attributes):
             raise _NoDefaultError("it is an instance of the class that declares it")
         return {
-            field["name"]: self._json(getattr(value, named.attributes[field["name"]]), field["type"])
+            field["name"]: self._json(getattr(value, named.attributes[field["name"]]), field["type"], _space(name))
             for field in named.schema["fields"]
         }
 
@@ -214,7 +234,7 @@ class Defaults:
             return json_float(value)
         # A value of a subclass, such as an IntEnum, as the number that it is.
         number = next((kind(value) for kind in (int, float) if isinstance(value, kind) and base != "boolean"), value)
-        if not takes(base, number, ()):
+        if not takes(base, number, {}):
             raise _NoDefaultError(f"it does not fit into {base}")
         return number
 
@@ -227,11 +247,11 @@ class _OtherTypeError(ValueError):
     """A default would be read as a value of another type; the text names it."""
 
 
-def _label(branch: Any) -> str:
+def _label(branch: Any, around: str) -> str:
     """A branch of a union in words."""
     if isinstance(branch, str):
-        return branch
-    return str(branch.get("name") or branch.get("logicalType") or branch["type"])
+        return branch if branch in PRIMITIVES else _full(branch, around)
+    return _full(branch, around) if "name" in branch else str(branch.get("logicalType") or branch["type"])
 
 
 def _is_list(value: Any) -> bool:

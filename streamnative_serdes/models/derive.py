@@ -109,7 +109,7 @@ class _Deriver:
             return reference
         schema = {**head, "fields": []}
         taken = [one for one in self._attributes(model) if one.keyword or not self.reading or model.build != "call"]
-        self.defaults.define(model.cls, schema, {one.field: one.name for one in taken})
+        self.defaults.define(model.cls, qualified(head["name"], space), schema, {one.field: one.name for one in taken})
         for attribute in taken:
             schema["fields"].append(self._field(attribute, space, f"{path}.{attribute.name}"))
         return _with_aliases(schema, model.words.aliases)
@@ -119,11 +119,11 @@ class _Deriver:
 
     def enum(self, cls: type[Enum], around: str, path: str) -> Any:
         words = words_of(cls)
-        reference, head, _ = self._head("enum", cls, words, around, path)
+        reference, head, space = self._head("enum", cls, words, around, path)
         if reference is not None:
             return reference
         schema = {**head, "symbols": [member.name for member in cls]}
-        self.defaults.define(cls, schema, {})
+        self.defaults.define(cls, qualified(head["name"], space), schema, {})
         return _with_aliases(schema, words.aliases)
 
     def _head(
@@ -165,7 +165,7 @@ class _Deriver:
         if words.doc is not None:
             field["doc"] = words.doc
         if default is not MISSING:
-            field["default"] = self.defaults.json(default, types[0] if types else "null", path)
+            field["default"] = self.defaults.json(default, types[0] if types else "null", around, path)
         elif nullable and not (self.reading and attribute.is_optional):
             field["default"] = None
         return _with_aliases(field, words.aliases)

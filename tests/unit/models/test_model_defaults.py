@@ -20,6 +20,7 @@ from streamnative_serdes._schema import parse
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import SchemaError
 from streamnative_serdes.models import (
+    AvroClass,
     DecimalMeta,
     Float32,
     LocalTimestampMillis,
@@ -271,6 +272,30 @@ def test_a_default_that_would_be_read_as_another_type_is_refused(
         return
     with pytest.raises(SchemaError, match=order):
         reading_schema_of(cls, allow_null=allow_null)
+
+
+def namesake(namespace: str, kind: str) -> Any:
+    words = AvroClass(namespace=namespace)
+    if kind == "enum":
+        return enum.Enum("Thing", {"__avro__": words, "X": 1})
+    return dataclasses.make_dataclass("Thing", [("x", int)], namespace={"__avro__": words})
+
+
+@pytest.mark.parametrize("around", ["", "a", "b"])
+@pytest.mark.parametrize("kind", ["record", "enum"])
+@pytest.mark.parametrize("is_list", [True, False])
+def test_a_default_of_a_namesake_is_not_taken_for_one_of_the_other_class(is_list: bool, kind: str, around: str) -> None:
+    first, second = namesake("a", kind), namesake("b", kind)
+    for own, fault in ((first, None), (second, r"put b\.Thing before a\.Thing")):
+        thing = own.X if kind == "enum" else own(1)
+        hint, value = (list[first | second], [thing]) if is_list else (dict[str, first | second], {"k": thing})
+        fields = [("f", first | None), ("g", hint, field(default_factory=lambda value=value: value))]
+        cls = dataclasses.make_dataclass("One", fields, namespace={"__avro__": AvroClass(namespace=around)})
+        if fault is None:
+            assert reading_schema_of(cls, allow_null=False)["fields"][1]["default"]
+            continue
+        with pytest.raises(SchemaError, match=fault):
+            reading_schema_of(cls, allow_null=False)
 
 
 @pytest.mark.parametrize(("hint", "value"), [(Float32 | str, 1e300), (int | float, 2**70)], ids=str)
