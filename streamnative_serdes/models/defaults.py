@@ -311,15 +311,17 @@ def _decimal(value: Any, kind: Any) -> bytes:
         value = decimal.Decimal(value)
     if not isinstance(value, decimal.Decimal) or not value.is_finite() or kind["type"] != "bytes":
         raise _NoDefaultError("it is not a finite Decimal")
-    sign, digits, exponent = value.as_tuple()
+    sign, items, exponent = value.as_tuple()
     assert isinstance(exponent, int)
-    shift = exponent + kind.get("scale", 0)
-    number: int = int("".join(map(str, digits)))
-    if shift < 0 or (number and len(digits) + shift > kind["precision"]):
+    digits = "".join(map(str, items)).rstrip("0")  # as the codec, which takes 5.00 where one decimal place fits
+    shift = exponent + len(items) - len(digits) + kind.get("scale", 0)
+    if not digits:
+        return b"\x00"
+    if shift < 0 or len(digits) + shift > kind["precision"]:
         raise _NoDefaultError(
             f"it has more than {kind['precision']} digits, or more than {kind.get('scale', 0)} decimal places"
         )
-    number *= 10**shift * (-1 if sign else 1)
+    number: int = int(digits) * 10**shift * (-1 if sign else 1)
     return number.to_bytes((number if number >= 0 else ~number).bit_length() // 8 + 1, "big", signed=True)
 
 
