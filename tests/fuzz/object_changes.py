@@ -48,7 +48,8 @@ def _acting(box: Any, key: Any, rng: Random) -> None:
 
 
 def _acting_key(box: Any, key: Any, rng: Random) -> None:
-    if isinstance(box, dict) and isinstance(key, str):
+    # An OrderedDict that such a key changes during a look-up ends Python itself: dict.get() and od[key] = 1 crash, too.
+    if isinstance(box, dict) and not isinstance(box, OrderedDict) and isinstance(key, str):
         word = ActingWord(key)
         word.acting = Acting(box, key, rng)
         box[word] = box.pop(key)
