@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum
 from typing import Any
 
 from streamnative_serdes._nearest import did_you_mean, nearest
@@ -207,7 +208,9 @@ def _refuse_two_readers_schemas(values: Mapping[str, Any]) -> None:
 
 def _refuse_not_there(conf: Mapping[str, Any]) -> None:
     for key, harmless in NOT_THERE.items():
-        if conf.get(key) is not None and str(conf[key]).strip().lower() != harmless:
+        value = conf.get(key)
+        text = value.value if isinstance(value, Enum) else value  # confluent_kafka's SubjectNameStrategyType
+        if value is not None and str(text).strip().lower() != harmless:
             raise ConfigError(f"{key}={conf[key]!r:.80} is not supported yet", hint="leave it out")
 
 

@@ -56,10 +56,18 @@ Shape = RecordShape | EnumShape
 Shapes = Mapping[str, Shape]  # by full name of the record or enum in the schema
 
 
-def _no_class(_cls: type, _fields: tuple[str, ...]) -> dict[str, str] | None:
+class FieldNames(tuple[str, ...]):
+    """The names of a record's fields, as a key: it is compared by identity, since it is looked up for each object."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+    __eq__ = object.__eq__
+
+
+def _no_class(_cls: type, _fields: FieldNames) -> dict[str, str] | None:
     return None
 
 
 # For objects that no shape was made for, such as those in a dict: the attribute for each field of a record, and for the
 # own name of each other attribute; None if the codec finds the values itself. `models`, which knows classes, sets it.
-attributes_by_field: Callable[[type, tuple[str, ...]], dict[str, str] | None] = _no_class
+attributes_by_field: Callable[[type, FieldNames], dict[str, str] | None] = _no_class

@@ -85,9 +85,9 @@ class KafkaToPulsarConverter(MessageConverter):
         first = next(converted, None)
         if next(converted, None) is not None:
             raise EncodeError(
-                "expected one schema version or id and no gap between offsets, because a batch's metadata name "
-                "only one of each, got several",
-                hint="entries() returns an entry for each run; with schema_header=False values keep their headers",
+                "expected values of one schema version or id, and offsets without gaps, since a batch has its version "
+                "and its last offset once",
+                hint="entries() returns several entries; with schema_header=False, values keep their headers",
             )
         return self._marker(buffer) if first is None else first
 

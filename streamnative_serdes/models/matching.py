@@ -10,7 +10,7 @@ import enum
 import functools
 import inspect
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from streamnative_serdes._schema import (
@@ -83,19 +83,25 @@ def shapes_to_write(cls: type, schema: Schema) -> dict[str, Shape]:
 
 
 @functools.lru_cache(maxsize=1024)
-def attributes_by_field(cls: type, fields: tuple[str, ...]) -> dict[str, str] | None:
+def attributes_by_field(cls: type, fields: shapes.FieldNames) -> dict[str, str] | None:
     """Return the attribute for each field of a record, and for each other attribute's own name.
 
-    None: no schema can be derived from ``cls``, or its attributes have the names of fields, by which the codec looks.
+    None: the codec finds the values itself, since the attributes have the names of the fields, or the class is one of
+    mappings or sequences; or no schema can be derived from ``cls``.
     """
+    known = dataclasses.is_dataclass(cls) or issubclass(cls, tuple)
     try:
         model = model_of(cls)
     except SchemaError:
         return None
+    if not known and issubclass(cls, Mapping | Sequence):
+        return None
     taken = _taken(model, list(fields))
     names = {one.field: one.name for one in model.attributes if one not in taken.values()}
     names |= {field: one.name for field, one in taken.items()}
-    known = dataclasses.is_dataclass(cls) or issubclass(cls, tuple)
+    if known:  # the codec also finds properties
+        own = {one.name for one in model.attributes}
+        names |= {field: field for field in fields if field not in names and field not in own}
     return None if known and all(field == name for field, name in names.items()) else names
 
 

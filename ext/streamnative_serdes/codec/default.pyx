@@ -4,6 +4,10 @@ NOT_FINITE = ("NaN", "Infinity", "-Infinity")       # same as in streamnative_se
 NO_FIT = (SchemaError, ValueError, TypeError, LookupError, OverflowError, AttributeError, struct.error)
 
 
+class Unreadable(SchemaError):
+    """A default of the right type that readers would refuse, so that no other branch of a union is tried."""
+
+
 cdef bint has_default(object field) except -1:
     # streamnative_serdes._schema.MISSING, recognized by its class name: compiled modules import no schema types.
     return type(field.default).__name__ != "Missing"
@@ -46,7 +50,7 @@ cdef class DefaultWriter:
         if logical == "decimal" and not self.reading:
             expect_digits(schema.logical.precision, value)
         if logical == "uuid" and kind == "string":
-            UUID(value)                     # ValueError; readers would refuse the message
+            expect_uuid(value)
         if depth > MAX_DEPTH or self.steps < 0 or self.size_left < 0:
             raise SchemaError("the default contains itself, or the defaults of the schema are too large")
         if kind == "union":
@@ -75,7 +79,9 @@ cdef class DefaultWriter:
                 self.put_long(i)
                 self.put(branch, value, depth + 1)
                 return 0
-            except NO_FIT:
+            except NO_FIT as error:
+                if isinstance(error, Unreadable):
+                    raise
                 del self.out[start:]
         raise SchemaError("the value matches no branch of the union")
 
@@ -120,8 +126,19 @@ cdef class DefaultWriter:
 
 
 cdef int expect_digits(int precision, object default) except -1:
-    """Raise SchemaError if the default of a decimal has more digits than its precision."""
+    """Raise Unreadable if the default of a decimal has more digits than its precision."""
     cdef object number = int.from_bytes(default.encode("latin-1"), "big", signed=True)
     if abs(number) >= TEN ** precision:
-        raise SchemaError(f"it has more than {precision} digits")
+        raise Unreadable(f"it has more than {precision} digits")
+    return 0
+
+
+cdef int expect_uuid(object default) except -1:
+    """Raise Unreadable if the default of a UUID is text of another kind."""
+    if type(default) is not str:
+        return 0                                    # of another branch
+    try:
+        UUID(default)
+    except ValueError as error:
+        raise Unreadable(words_of(error)) from None
     return 0

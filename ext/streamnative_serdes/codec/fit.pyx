@@ -149,7 +149,7 @@ cdef object like(object value):
     for plain in (str, int, float, bytes, datetime.datetime, datetime.date, datetime.time, Decimal, UUID, list, dict):
         if isinstance(value, plain):
             return plain
-    if is_dataclass(value) or shapes_of_classes.attributes_by_field(type_, ()) is not None:
+    if is_dataclass(value):
         return OBJECT
     if isinstance(value, Mapping):
         return dict
@@ -163,7 +163,9 @@ cdef object like(object value):
         return list
     if PyIndex_Check(value):
         return int
-    return float if hasattr(type_, "__float__") else type_
+    if hasattr(type_, "__float__"):
+        return float
+    return type_ if shapes_of_classes.attributes_by_field(type_, NO_FIELDS) is None else OBJECT
 
 
 # --- of several branches for one type ---------------------------------------------------------------------------------
@@ -214,7 +216,7 @@ cdef tuple by_shape(UnionNode node, tuple found, object value):
     cdef set names = None
     cdef list ranks
     cdef int64_t first, second, last
-    cdef dict by_field = None if PyDict_CheckExact(value) or is_spark_row(value) else values_by_field((), value)
+    cdef dict by_field = None if PyDict_CheckExact(value) or is_spark_row(value) else values_by_field(NO_FIELDS, value)
     if by_field is not None:
         value = by_field
     elif isinstance(value, tuple):

@@ -1,6 +1,7 @@
 # Writes records from objects other than dicts: Spark rows, named tuples, dataclasses, other mappings. Most of them run
 # user code. Also refuses unknown fields of any record under validate.strict.
 
+cdef object NO_FIELDS = shapes_of_classes.FieldNames()
 cdef str TYPE_HINT = "-type"            # key in a dict that names its record, for unions
 
 
@@ -14,7 +15,7 @@ cdef int write_other_record(RecordNode node, Writer* w, object value) except -1:
         return write_row(node, w, <tuple>value)
     if is_stored_dict(value):
         return write_dict(node, w, value) if FREE_THREADED else write_record(node, w, value)
-    by_field = values_by_field(node.segments, value)
+    by_field = values_by_field(node.own_names, value)
     if by_field is not None:
         return write_record(node, w, by_field)
     if is_dataclass(value):
@@ -31,7 +32,7 @@ cdef int write_other_record(RecordNode node, Writer* w, object value) except -1:
 cdef dict values_by_field(object fields, object value):
     """Return the values of an object of a class whose attributes have other names than its fields, or of one that is
     neither a dataclass nor a named tuple but has a schema; None for others."""
-    cdef dict attributes = shapes_of_classes.attributes_by_field(type(value), tuple(fields)), found = {}
+    cdef dict attributes = shapes_of_classes.attributes_by_field(type(value), fields), found = {}
     if attributes is None:
         return None
     for field, attribute in attributes.items():
@@ -77,7 +78,7 @@ cdef int write_row(RecordNode node, Writer* w, tuple values) except -1:
     if names is None:
         return expected(node.label, values, "a plain tuple has no field names")
     is_row = is_spark_row(values)
-    by_field = None if is_row else values_by_field(node.segments, values)
+    by_field = None if is_row else values_by_field(node.own_names, values)
     if by_field is not None:
         return write_record(node, w, by_field)
     if node.closed:

@@ -164,6 +164,7 @@ cdef class RecordNode(FieldsNode):
     cdef list missing               # writing: per field, the encoded default for a datum that lacks it; or None
     cdef list faults                # writing: by field, why it has no default to write, or None
     cdef frozenset known            # the names
+    cdef object own_names           # FieldNames
     cdef bint closed                # writing: unknown fields are an error
     cdef bint matched               # writing: unknown columns of a row are an error if fields have no column
     cdef list attributes            # with a shape: per field, or None
@@ -172,7 +173,7 @@ cdef class RecordNode(FieldsNode):
         self.set_fields(names, nodes)
         self.segments, self.missing, self.faults = names, missing, faults
         self.template = dict.fromkeys(names)
-        self.known = frozenset(names)
+        self.known, self.own_names = frozenset(names), shapes_of_classes.FieldNames(names)
         return 0
 
     cdef int place_attributes(self, object fields) except -1:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import attrs
 import pydantic
@@ -160,3 +160,65 @@ def test_a_class_whose_hints_cannot_be_resolved_is_written_by_its_attributes() -
         age: int = 3
 
     assert there_and_back(array(USER), [Unresolved("Ada")]) == [ADA]
+
+
+@attrs.define
+class Table(Mapping[str, Any]):
+    held: dict[str, Any]
+
+    def __getitem__(self, key: str) -> Any:
+        return self.held[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.held)
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+
+@attrs.define
+class Items(Sequence[Any]):
+    held: list[Any]
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.held[at]
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+
+@attrs.define
+class Metres:
+    held: float
+
+    def __float__(self) -> float:
+        return self.held
+
+
+@pytest.mark.parametrize(
+    ("schema", "datum", "read"),
+    [
+        (USER, Table(ADA), ADA),
+        (["null", USER, "string"], Table(ADA), ADA),
+        (["null", mapping("long"), "string"], Table({"a": 1}), {"a": 1}),
+        (["null", array("long"), "string"], Items([1, 2]), [1, 2]),
+        (["null", "double", "string"], Metres(1.5), 1.5),
+    ],
+)
+def test_what_a_class_is_goes_before_its_attributes(schema: Any, datum: Any, read: Any) -> None:
+    assert there_and_back(schema, datum) == read
+
+
+@dataclass
+class WithProperty:
+    full_name: Name
+    years: ClassVar[int] = 5
+
+    @property
+    def age(self) -> int:
+        return 3
+
+
+def test_properties_of_a_dataclass_are_written_to_the_fields_with_their_names() -> None:
+    schema = record("R", *((field["name"], field["type"], None) for field in USER["fields"]), ("years", "int"))
+    assert there_and_back(array(schema), [WithProperty("Ada")]) == [{**ADA, "years": 5}]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import KafkaException
+from confluent_kafka.schema_registry.common.serde import SubjectNameStrategyType
 from confluent_kafka.serialization import SerializationError
 
 from streamnative_serdes import _config as config
@@ -85,6 +86,7 @@ def test_options_accept_text_like_javas_properties() -> None:
         ("use.schema.id", -1),
         ("use.schema.id", " -1"),
         ("normalize.schemas", False),
+        ("subject.name.strategy.type", SubjectNameStrategyType.TOPIC),
         ("normalize.schemas", "False "),
         ("subject.name.strategy.type", "Topic"),
     ],
