@@ -28,7 +28,8 @@ class TopicName:
         local: the name inside the namespace.
         given: the name as the user wrote it, for errors and logs; ignored by comparisons.
 
-    ``path`` is ``tenant/namespace/topic`` for a URL: percent-encoded once, a blank as ``%20``.
+    ``path`` is ``tenant/namespace/topic`` for a URL: percent-encoded once, a blank as ``%20``. ``schema_path`` is
+    the same for the API of schemas, which decodes it twice.
     """
 
     tenant: str
@@ -36,17 +37,14 @@ class TopicName:
     local: str
     given: str = field(default="", compare=False)
     path: str = field(init=False, compare=False, repr=False)
+    schema_path: str = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.given:
             object.__setattr__(self, "given", str(self))
         parts = (quote(part, safe="") for part in (self.tenant, self.namespace, self.local))
         object.__setattr__(self, "path", "/".join(parts))
-
-    @property
-    def schema_path(self) -> str:
-        """``path`` for the API of schemas, which decodes it twice."""
-        return self.path.replace("%25", "%2525").replace("%2B", "%252B")
+        object.__setattr__(self, "schema_path", self.path.replace("%25", "%2525").replace("%2B", "%252B"))
 
     @classmethod
     def parse(cls, topic: str | None, tenant: str = "public", namespace: str = "default") -> TopicName:
