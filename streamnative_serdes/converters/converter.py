@@ -219,8 +219,8 @@ def load(name: str) -> Any:
     Raises:
         ConfigError: the module does not exist, or has no such name.
     """
-    module_name, dot, attribute = name.rpartition(".")
-    if not dot:
+    module_name, _, attribute = name.rpartition(".")
+    if not module_name or name.startswith("."):
         raise ConfigError(f"{OPTION}: expected package.module.Class, got {name!r}")
     module = _module(module_name, name)
     try:

@@ -14,7 +14,7 @@ from .converter import read_only
 from .entry import Entry, read_entry
 from .message_sets import LegacyMessage
 from .transactions import HeldTransactions, Unknown, committed, message_size
-from .wire import BatchLimits, Message
+from .wire import BatchLimits, Message, check_sizes
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -149,9 +149,7 @@ def check_options(isolation: str, **sizes: int) -> None:
     """Raise ConfigError if an isolation or a number of bytes is impossible."""
     if isolation not in ("read_uncommitted", "read_committed"):
         raise ConfigError(f"isolation: expected read_uncommitted or read_committed, got {isolation!r}")
-    for name, size in sizes.items():
-        if not 0 < size < 2**31:
-            raise ConfigError(f"{name}: expected 1 to 2**31 - 1 bytes, got {size}")
+    check_sizes(**sizes)
 
 
 def is_kafka(entry: Entry) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from streamnative_serdes._external_ids import NO_IDS, SchemaIds, headers_of, ids_in
-from streamnative_serdes.errors import ConfigError, DecodeError
+from streamnative_serdes.errors import DecodeError
 
 from .compression import decompress_pulsar
 from .converter import read_only
@@ -19,7 +19,7 @@ from .entry import Entry, read_entry
 from .kafka_entries import is_kafka
 from .metadata import Metadata, read_single
 from .pulsar_batches import EXACT_HEADERS
-from .wire import Message, RecordReader, zigzag
+from .wire import Message, RecordReader, check_sizes, zigzag
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -49,9 +49,7 @@ class PulsarEntryReader:
     def __init__(
         self, *, max_batch_size: int = 64 * _MIB, max_chunked: int = 64 * _MIB, check_crc: bool = True
     ) -> None:
-        for name, size in (("max_batch_size", max_batch_size), ("max_chunked", max_chunked)):
-            if not 0 < size < 2**31:
-                raise ConfigError(f"{name}: expected 1 to 2**31 - 1 bytes, got {size}")
+        check_sizes(max_batch_size=max_batch_size, max_chunked=max_chunked)
         self._most, self._most_chunked, self._check_crc = max_batch_size, max_chunked, check_crc
         self._chunked: dict[str, _Chunks] = {}
         self._whole: deque[int] = deque(maxlen=_REMEMBERED)  # hashes, since a UUID may have any length

@@ -16,14 +16,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError
+from streamnative_serdes.errors import DecodeError, EncodeError
 
 from .converter import read_only
 from .entry import read_entry
 from .kafka_entries import Isolation, KafkaEntryReader, is_kafka
 from .pulsar_entries import PulsarEntryReader
 from .transactions import Unknown
-from .wire import Message
+from .wire import Message, check_sizes
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -158,7 +158,7 @@ def read_dump(file: BinaryIO, *, max_entry_size: int = 64 * _MIB) -> Iterator[St
         ConfigError: ``max_entry_size`` is impossible.
         DecodeError: the file is no dump, is cut off, or has an entry that is too large; ``offset`` is the byte.
     """
-    _require_size(max_entry_size)
+    check_sizes(max_entry_size=max_entry_size)
     magic = _read(file, len(MAGIC))
     if magic != MAGIC:
         raise DecodeError(
@@ -192,7 +192,7 @@ def read_batches_one_by_one(file: BinaryIO, *, max_size: int = 64 * _MIB) -> Ite
         ConfigError: ``max_size`` is impossible.
         DecodeError: a batch is cut off, or is too large; ``offset`` is the byte.
     """
-    _require_size(max_size)
+    check_sizes(max_size=max_size)
     place = 0
     while front := _read(file, _BATCH.size):
         length = _BATCH.unpack(front)[1] if len(front) == _BATCH.size else -1
@@ -213,7 +213,7 @@ def read_one(file: BinaryIO, *, max_size: int = 64 * _MIB) -> bytes:
         ConfigError: ``max_size`` is impossible.
         DecodeError: the file is larger than ``max_size``.
     """
-    _require_size(max_size)
+    check_sizes(max_size=max_size)
     data = _read(file, max_size + 1)
     if len(data) > max_size:
         raise DecodeError(f"expected a file of one entry, of at most {max_size} bytes, got more")
@@ -234,8 +234,3 @@ def _read(file: BinaryIO, size: int) -> bytes:
         parts.append(part)
         left -= len(part)
     return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-def _require_size(size: int) -> None:
-    if not 0 < size < 2**31:
-        raise ConfigError(f"expected a size from 1 to 2**31 - 1 bytes, got {size}")

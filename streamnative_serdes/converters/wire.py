@@ -24,6 +24,13 @@ class BatchLimits:
     check_crc: bool = True
 
 
+def check_sizes(**sizes: object) -> None:
+    """Raise ConfigError if a number of bytes is impossible."""
+    for name, size in sizes.items():
+        if not isinstance(size, int) or isinstance(size, bool) or not 0 < size < 2**31:
+            raise ConfigError(f"{name}: expected 1 to 2**31 - 1 bytes, got {size!r:.80}")
+
+
 _PART: Final = 1 << 20  # bytes: google-crc32c wants bytes objects, so a view is copied in parts
 
 

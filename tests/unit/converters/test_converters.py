@@ -194,7 +194,10 @@ def test_without_the_option_the_chain_is_empty(conf: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("EchoConverter", "expected package.module.Class"),
+        ("EchoConverter", "expected package.module.Class, got 'EchoConverter'"),
+        (".", r"expected package\.module\.Class, got '\.'"),
+        ("..x", r"expected package\.module\.Class, got '\.\.x'"),
+        ("a..x", "there is no module a"),
         ("no_such_package.Echo", "there is no module no_such_package"),
         (f"{HERE}.nothing.Echo", "there is no module"),
         (f"{HERE}.EchoConvertor", "has no EchoConvertor .*did you mean EchoConverter"),

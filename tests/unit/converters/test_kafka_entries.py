@@ -20,7 +20,7 @@ from kafka_batches import Rec
 from kop_entries import pulsar_entry
 
 from streamnative_serdes import header
-from streamnative_serdes.converters import KafkaEntryReader, Message
+from streamnative_serdes.converters import KafkaEntryReader, Message, PulsarEntryReader
 from streamnative_serdes.converters.compression import xxh32
 from streamnative_serdes.converters.wire import RecordReader
 from streamnative_serdes.errors import ConfigError, DecodeError
@@ -457,11 +457,17 @@ def test_a_batch_may_expand_to_exactly_the_maximum(codec: int) -> None:
             batches(data, max_batch_size=size - 1)
 
 
-@pytest.mark.parametrize("name", ["max_batch_size", "max_held"])
-@pytest.mark.parametrize("size", [0, -1, 2**31])
-def test_bounds_have_bounds(name: str, size: int) -> None:
-    with pytest.raises(ConfigError, match=f"{name}: expected 1 to"):
-        KafkaEntryReader(**{name: size})  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (KafkaEntryReader, "max_batch_size"), (KafkaEntryReader, "max_held"), (PulsarEntryReader, "max_batch_size"),
+        (PulsarEntryReader, "max_chunked"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("size", [0, -1, 2**31, "5", 5.5, True, None])
+def test_bounds_have_bounds(make: Any, name: str, size: Any) -> None:
+    with pytest.raises(ConfigError, match=rf"{name}: expected 1 to 2\*\*31 - 1 bytes, got {size!r}"):
+        make(**{name: size})
 
 
 def test_an_unknown_isolation_is_refused() -> None:
