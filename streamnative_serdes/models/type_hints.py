@@ -9,7 +9,7 @@ import types
 import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NewType, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, Literal, NewType, TypeAlias, TypeVar
 
 from streamnative_serdes._schema import load, parse
 from streamnative_serdes.errors import SchemaError
@@ -162,12 +162,14 @@ class TypeHint:
 
 
 def peel(hint: Any, notes: tuple[Any, ...] = ()) -> TypeHint:
-    """Strip Annotated, NewType and named aliases from ``hint``; ``notes`` are annotations of the union around it."""
+    """Strip Annotated, Final, NewType and aliases from ``hint``; ``notes`` are annotations of the union around it."""
     own: tuple[Any, ...] = ()
     while True:
         if typing.get_origin(hint) is Annotated:
             own = (*_flat(hint.__metadata__), *own)
             hint = hint.__origin__
+        elif typing.get_origin(hint) is Final:
+            (hint,) = typing.get_args(hint)
         elif isinstance(hint, NewType):
             hint = hint.__supertype__
         elif type(hint).__name__ == "TypeAliasType":  # ``type X = ...``, since Python 3.12

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Annotated, Any, Generic, Literal, NamedTuple, NewType, Optional, TypeVar, Union
+from typing import Annotated, Any, Final, Generic, Literal, NamedTuple, NewType, Optional, TypeVar, Union
 
 import pytest
 
@@ -192,6 +192,8 @@ def one(hint: Any) -> type:
         (Literal["a"] | str, "string"),
         (Literal["a", None], ["null", "string"]),
         (NewType("Miles", float), "double"),
+        (Final[int], "long"),
+        (Final[Annotated[Decimal | None, (10, 2)]], ["null", DECIMAL]),
         (Int32, "int"),
         (list[Float32], {"type": "array", "items": "float"}),
         (TimeMillis | None, ["null", {"type": "int", "logicalType": "time-millis"}]),
