@@ -205,7 +205,7 @@ class Metres:
         (["null", "double", "string"], Metres(1.5), 1.5),
     ],
 )
-def test_what_a_class_is_goes_before_its_attributes(schema: Any, datum: Any, read: Any) -> None:
+def test_what_a_class_is_takes_precedence_over_its_attributes(schema: Any, datum: Any, read: Any) -> None:
     assert there_and_back(schema, datum) == read
 
 
