@@ -201,7 +201,7 @@ def test_the_topic_to_write_has_a_name(topic: str) -> None:
     given = {"kafka.bootstrap.servers": "127.0.0.1:1", "topic": topic}
     schema = T.StructType([T.StructField("value", T.BinaryType())])
     for plan_write in (lambda: writer(given, schema, overwrite=False), lambda: columns_to_write(given)):
-        with pytest.raises(ConfigError, match=f"topic: expected the name of a topic, got '{topic}'"):
+        with pytest.raises(ConfigError, match=f"the option topic: a topic cannot have the name '{topic}'"):
             plan_write()
 
 

@@ -136,7 +136,7 @@ def _topic(options: Options) -> str | None:
     """The topic of all messages; None if the column ``topic`` names the topic. Raises ConfigError: it is blank."""
     topic = options.text("topic")
     if topic is not None and not topic.strip():
-        raise ConfigError(f"topic: expected the name of a topic, got {topic!r:.80}")
+        raise ConfigError(f"the option topic: a topic cannot have the name {topic!r:.80}")
     return topic
 
 
