@@ -87,7 +87,7 @@ import os, sys, time
 sys.path.insert(0, {folder!r})
 {sabotage}
 import mutate
-mutate.PATIENCE = 5
+mutate.PATIENCE = {patience}
 mutate.__file__ = __file__
 sys.exit(mutate.main())
 """
@@ -132,7 +132,8 @@ def test_a_mistake_is_found(name: str, tmp_path: Path) -> None:
     mistake, said = mistakes[name]
     sabotage = template.format(mistake=mistake)
     program = tmp_path / "sabotaged.py"
-    program.write_text(SABOTAGED.format(sabotage=sabotage, folder=str(MUTATE.parent)))
+    patience = 5 if name == "a hang" else 60  # seconds
+    program.write_text(SABOTAGED.format(sabotage=sabotage, folder=str(MUTATE.parent), patience=patience))
 
     done = fuzz("--mutants", 2500, "--jobs", 1, program=program)
 
