@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from types import TracebackType
-from typing import Any, Final, Self
+from dataclasses import replace
+from typing import Any, Final, NamedTuple, Self
 
 from streamnative_serdes import _config
 from streamnative_serdes._http.api_request import ApiRequest
@@ -31,8 +30,7 @@ _NO_ANSWER: Final = (
 _GONE: Final = "entries go when the topic's retention ends; start at a later ledger"
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(NamedTuple):
     """A partition, or a topic without partitions (number -1)."""
 
     path: str
@@ -84,9 +82,7 @@ class AdminEntryReader(RestClient):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def entries(
@@ -138,7 +134,11 @@ class AdminEntryReader(RestClient):
 
     def _entry(self, name: TopicName, part: _Part, ledger: int, number: int) -> StoredEntry:
         request = self._request(name, f"{part.path}/ledger/{ledger}/entry/{number}", f"read entry {ledger}:{number}")
-        reply = self._sent(request)
+        try:
+            reply = self.rest.send(request)
+        except RegistryUnavailableError as error:
+            error.hint = error.hint or _NO_ANSWER
+            raise
         if reply.status != 200:
             self.rest.understood(request, reply, lambda _: None)  # raises
         if reply.headers.get("X-Pulsar-Message-ID") != f"{ledger}:{number}":
@@ -150,13 +150,6 @@ class AdminEntryReader(RestClient):
                 f"entry {ledger}:{number}: {reply.hide(error.message)}", topic=name.given, hint=error.hint
             ) from None
         return StoredEntry(data, part.number, ledger, number)
-
-    def _sent(self, request: ApiRequest) -> Reply:
-        try:
-            return self.rest.send(request)
-        except RegistryUnavailableError as error:
-            error.hint = error.hint or _NO_ANSWER
-            raise
 
     def _request(self, name: TopicName, path: str, operation: str) -> ApiRequest:
         return self.rest.request("GET", path, operation, _RIGHT, name.given)

@@ -20,6 +20,7 @@ from streamnative_serdes.errors import DecodeError
 
 from .compression import KAFKA, decompress
 from .message_sets import SET_HEADER, LegacyMessage, read_legacy
+from .transactions import committed
 from .wire import BatchLimits, RecordReader, crc32c, require_crc
 
 _HEADER: Final = struct.Struct(">qiibIhiqqqhii")
@@ -34,7 +35,7 @@ _OVERHEAD: Final = 12  # bytes before what the length counts
 class RecordBatch:
     """A RecordBatch (format 2); ``records`` are still compressed."""
 
-    base_offset: int
+    offset: int
     attributes: int
     last_delta: int
     base_timestamp: int
@@ -50,12 +51,8 @@ class RecordBatch:
         return self.attributes & 7
 
     @property
-    def offset(self) -> int:
-        return self.base_offset
-
-    @property
     def last_offset(self) -> int:
-        return self.base_offset + self.last_delta
+        return self.offset + self.last_delta
 
     @property
     def offsets(self) -> int:
@@ -80,7 +77,7 @@ class RecordBatch:
         return RecordReader(
             decompress(self.codec, self.records, limits.max_batch_size),
             count=self.count,
-            base_offset=self.base_offset if first is None else first,
+            base_offset=self.offset if first is None else first,
             last_delta=self.last_delta,
             base_timestamp=self.base_timestamp,
             append_time=self.max_timestamp if self.attributes & _APPEND_TIME else None,
@@ -88,6 +85,17 @@ class RecordBatch:
             transactional=self.transactional,
             schema_header=limits.schema_header,
         )
+
+    def markers(self, limits: BatchLimits, first: int | None = None) -> Iterator[tuple[int, bool, int]]:
+        """Yield the transactions that a control batch ends: producer id, whether it commits, offset.
+
+        Raises:
+            DecodeError: a record is damaged.
+        """
+        for marker in self.messages(limits, first):
+            commits = committed(marker)
+            if commits is not None and self.transactional:
+                yield self.producer_id, commits, marker.offset
 
 
 def read_batches(

@@ -7,14 +7,12 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from types import ModuleType, TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 from streamnative_serdes._nearest import did_you_mean
 from streamnative_serdes.errors import ConfigError
 
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
+from .wire import Buffer
 
 
 class MessageConverter(ABC):
@@ -196,11 +194,8 @@ class ConverterChain:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._closed = True
-        self._stack.__exit__(kind, error, traceback)
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def _broken(converter: MessageConverter, method: str, expected: str, got: object) -> ConfigError:
@@ -222,18 +217,13 @@ def load(name: str) -> Any:
     module_name, _, attribute = name.rpartition(".")
     if not module_name or name.startswith("."):
         raise ConfigError(f"{OPTION}: expected package.module.Class, got {name!r}")
-    module = _module(module_name, name)
     try:
-        return getattr(module, attribute)
-    except AttributeError:
-        hint = did_you_mean(attribute, dir(module))
-        raise ConfigError(f"{OPTION}: {name}: module {module_name} has no {attribute}", hint=hint) from None
-
-
-def _module(module_name: str, name: str) -> ModuleType:
-    try:
-        return importlib.import_module(module_name)
+        module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         raise ConfigError(f"{OPTION}: {name}: there is no module {error.name}") from error
     except ImportError as error:
         raise ConfigError(f"{OPTION}: {name}: its module cannot be imported: {error}") from error
+    if not hasattr(module, attribute):
+        hint = did_you_mean(attribute, dir(module))
+        raise ConfigError(f"{OPTION}: {name}: module {module_name} has no {attribute}", hint=hint)
+    return getattr(module, attribute)

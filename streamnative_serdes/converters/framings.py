@@ -6,15 +6,12 @@ Their buffers are values of Kafka messages, not entries.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
 
 from streamnative_serdes import header
 from streamnative_serdes._rewriting import Rewriter
 
 from .converter import MessageConverter
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
+from .wire import Buffer
 
 
 class _Rewriting(MessageConverter):

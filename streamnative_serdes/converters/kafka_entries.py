@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from streamnative_serdes.errors import ConfigError, DecodeError
 
@@ -13,17 +13,13 @@ from .compression import decompress_pulsar
 from .converter import read_only
 from .entry import Entry, read_entry
 from .message_sets import LegacyMessage
-from .transactions import HeldTransactions, Unknown, committed, message_size
-from .wire import BatchLimits, Message, check_sizes
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
+from .transactions import HeldTransactions, Unknown, message_size
+from .wire import MIB, BatchLimits, Buffer, Message, check_sizes
 
 FORMAT: Final = b"entry.format"
 KAFKA_FORMAT: Final = b"kafka"
 Isolation: TypeAlias = Literal["read_uncommitted", "read_committed"]
 Batch: TypeAlias = RecordBatch | LegacyMessage
-_MIB: Final = 1 << 20
 
 
 class KafkaEntryReader:
@@ -47,8 +43,8 @@ class KafkaEntryReader:
         self,
         *,
         isolation: Isolation = "read_uncommitted",
-        max_batch_size: int = 64 * _MIB,
-        max_held: int = 64 * _MIB,
+        max_batch_size: int = 64 * MIB,
+        max_held: int = 64 * MIB,
         schema_header: bool = True,
         check_crc: bool = True,
     ) -> None:
@@ -117,32 +113,17 @@ class KafkaEntryReader:
 
     def _messages(self, batch: Batch, first: int | None) -> Generator[Message, None, int]:
         """Yield a batch's messages, as the isolation demands; returns how many offsets it takes."""
-        if isinstance(batch, LegacyMessage):
-            # Transactions came with RecordBatch, but what follows an open one waits.
-            return (yield from self._isolated(batch.messages(self.limits, first)))
-        if not batch.control:
-            yield from (
-                self._isolated(batch.messages(self.limits, first)) if self._held else batch.messages(self.limits, first)
-            )
-        elif self._held:
-            yield from self._ended(batch, first, self._held)
-        return batch.offsets
-
-    def _isolated(self, messages: Iterator[Message]) -> Generator[Message, None, int]:
-        count = 0
-        for message in messages:
-            count += 1
-            if self._held:
-                yield from self._held.take(message)
-            else:
-                yield message
-        return count
-
-    def _ended(self, batch: RecordBatch, first: int | None, held: HeldTransactions[Message]) -> Iterator[Message]:
-        for marker in batch.messages(self.limits, first):
-            commits = committed(marker)
-            if commits is not None and batch.transactional:
-                yield from held.end(batch.producer_id, commits, marker.offset)
+        count, held = 0, self._held
+        if isinstance(batch, LegacyMessage) or (held and not batch.control):
+            for message in batch.messages(self.limits, first):
+                count += 1
+                yield from held.take(message) if held else (message,)
+        elif not batch.control:
+            yield from batch.messages(self.limits, first)
+        elif held:
+            for ended in batch.markers(self.limits, first):
+                yield from held.end(*ended)
+        return count if isinstance(batch, LegacyMessage) else batch.offsets
 
 
 def check_options(isolation: str, **sizes: int) -> None:

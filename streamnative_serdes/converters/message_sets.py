@@ -15,7 +15,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from streamnative_serdes import header
 from streamnative_serdes.errors import DecodeError
@@ -40,6 +40,10 @@ class LegacyMessage:
     key: memoryview | None
     value: memoryview | None
 
+    control: ClassVar[bool] = False
+    transactional: ClassVar[bool] = False
+    producer_id: ClassVar[int] = -1
+
     @property
     def codec(self) -> int:
         return self.attributes & _CODEC
@@ -52,18 +56,6 @@ class LegacyMessage:
     def timestamp_kind(self) -> int:
         """The type of the timestamp: -1 none, 0 CreateTime, 1 LogAppendTime."""
         return self.attributes >> 3 & 1 if self.magic else -1
-
-    @property
-    def control(self) -> bool:
-        return False
-
-    @property
-    def transactional(self) -> bool:
-        return False
-
-    @property
-    def producer_id(self) -> int:
-        return -1
 
     def messages(self, limits: BatchLimits, first: int | None = None) -> Iterator[Message]:
         """Yield the message, or the messages inside, with offsets from ``first`` on or, by default, the stored offsets.

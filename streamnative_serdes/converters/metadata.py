@@ -7,9 +7,9 @@ the scanner does not check; and their errors say no position. Unknown fields are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from streamnative_serdes.errors import DecodeError
 
@@ -17,6 +17,7 @@ from .wire import fields_of
 
 NUM_MESSAGES, MARKER_TYPE, SCHEMA_ID = 11, 20, 32
 _NUMBER, _BYTES = int, bytes
+_M = TypeVar("_M", "BrokerMetadata", "Metadata")
 
 
 @dataclass(slots=True)
@@ -110,30 +111,24 @@ _OF_SINGLE: Final[dict[int, tuple[str, type]]] = {
     9: ("null_value", _NUMBER),
     10: ("null_key", _NUMBER),
 }
+_OF_BROKER: Final[dict[int, tuple[str, type]]] = {1: ("timestamp", _NUMBER), 2: ("index", _NUMBER)}
 _FLAGS: Final = frozenset({"base64_key", "null_value", "null_key", "compacted_out", "encrypted"})
 _INT32: Final = frozenset({"messages", "payload_size", "chunks", "chunk_id", "chunked_size", "marker", "compression"})
 
 
 def read_metadata(data: bytes) -> Metadata:
     """MessageMetadata from its bytes. Raises DecodeError: they are no such protocol buffer."""
-    return _read(data, _OF_MESSAGE, "MessageMetadata")
+    return _read(data, Metadata(raw=data), _OF_MESSAGE, "MessageMetadata")
 
 
 def read_single(data: bytes) -> Metadata:
     """SingleMessageMetadata from its bytes. Raises DecodeError: they are no such protocol buffer."""
-    return _read(data, _OF_SINGLE, "SingleMessageMetadata")
+    return _read(data, Metadata(raw=data), _OF_SINGLE, "SingleMessageMetadata")
 
 
 def read_broker_metadata(data: bytes) -> BrokerMetadata:
     """BrokerEntryMetadata from its bytes. Raises DecodeError: they are no such protocol buffer."""
-    found = BrokerMetadata()
-    for number, value, start, _ in named("BrokerEntryMetadata", lambda: fields_of(data)):
-        if number in (1, 2):
-            _require(value, _NUMBER, "BrokerEntryMetadata", number, start)
-            if number == 1:
-                found.timestamp = value
-            else:
-                found.index = value
+    found = _read(data, BrokerMetadata(), _OF_BROKER, "BrokerEntryMetadata")
     if found.index is not None and found.index >= 2**62:
         raise DecodeError(f"BrokerEntryMetadata: expected an index below 2**62, got {found.index}")
     return found
@@ -144,14 +139,13 @@ def without(data: bytes, numbers: Collection[int]) -> bytes:
     return b"".join(data[start:end] for number, _, start, end in fields_of(data) if number not in numbers)
 
 
-def _read(data: bytes, known: dict[int, tuple[str, type]], name: str) -> Metadata:
-    metadata = Metadata(raw=data)
-    for number, value, start, _ in named(name, lambda: fields_of(data)):
+def _read(data: bytes, metadata: _M, known: dict[int, tuple[str, type]], name: str) -> _M:
+    for number, value, start, _ in _fields(name, data):
         if number not in known:
             continue
         attribute, kind = known[number]
         _require(value, kind, name, number, start)
-        if attribute == "properties":
+        if attribute == "properties" and isinstance(metadata, Metadata):
             metadata.properties.append(_property(value, name, start))
         else:
             setattr(metadata, attribute, _converted(attribute, value))
@@ -168,7 +162,7 @@ def _converted(attribute: str, value: Any) -> Any:
 
 def _property(data: bytes, name: str, start: int) -> tuple[bytes, bytes]:
     key = value = b""
-    for number, part, _, _ in named(f"{name}: property", lambda: fields_of(data)):
+    for number, part, _, _ in _fields(f"{name}: property", data):
         if number in (1, 2):
             _require(part, _BYTES, f"{name}: property", number, start)
             key, value = (part, value) if number == 1 else (key, part)
@@ -181,9 +175,9 @@ def _require(value: Any, kind: type, name: str, number: int, start: int) -> None
         raise DecodeError(f"{name}: field {number}: expected {expected}, got {value!r:.40}", offset=start)
 
 
-def named(name: str, read: Callable[[], list[tuple[int, Any, int, int]]]) -> Iterator[tuple[int, Any, int, int]]:
-    """The fields that ``read`` returns; errors begin with ``name``."""
+def _fields(name: str, data: bytes) -> list[tuple[int, Any, int, int]]:
+    """The fields of a protocol buffer; errors begin with ``name``."""
     try:
-        return iter(read())
+        return fields_of(data)
     except DecodeError as error:
         raise DecodeError(f"{name}: {error.message}", offset=error.offset) from None

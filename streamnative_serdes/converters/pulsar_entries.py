@@ -8,7 +8,7 @@ from binascii import Error as NotBase64
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from streamnative_serdes._external_ids import NO_IDS, SchemaIds, headers_of, ids_in
 from streamnative_serdes.errors import DecodeError
@@ -19,12 +19,8 @@ from .entry import Entry, read_entry
 from .kafka_entries import is_kafka
 from .metadata import Metadata, read_single
 from .pulsar_batches import EXACT_HEADERS
-from .wire import Message, RecordReader, check_sizes, zigzag
+from .wire import MIB, Buffer, Message, RecordReader, check_sizes, zigzag
 
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
-_MIB: Final = 1 << 20
 _SIZE: Final = struct.Struct(">i")
 _NO_VERSION: Final = b"\xff" * 8
 _REMEMBERED: Final = 1_000  # whole messages, whose chunks may come again
@@ -46,9 +42,7 @@ class PulsarEntryReader:
         ConfigError: an argument has an impossible value.
     """
 
-    def __init__(
-        self, *, max_batch_size: int = 64 * _MIB, max_chunked: int = 64 * _MIB, check_crc: bool = True
-    ) -> None:
+    def __init__(self, *, max_batch_size: int = 64 * MIB, max_chunked: int = 64 * MIB, check_crc: bool = True) -> None:
         check_sizes(max_batch_size=max_batch_size, max_chunked=max_chunked)
         self._most, self._most_chunked, self._check_crc = max_batch_size, max_chunked, check_crc
         self._chunked: dict[str, _Chunks] = {}
@@ -162,6 +156,9 @@ def _message(own: Metadata, whole: Metadata, ids: SchemaIds, value: bytes | None
     """
     key, value, headers = _key(own), None if own.null_value else value, _headers(own)
     version = None if value is None or ids is not NO_IDS else version_of(whole.schema_version)
+    timestamp = own.event_time or whole.publish_time
+    if timestamp >= 2**63:
+        raise DecodeError(f"expected a timestamp below 2**63, got {timestamp}")
     if ids is not NO_IDS:
         if ids.key is not None and value is not None and not (own.null_key or own.base64_key):
             key, value = _inline(value)
@@ -170,7 +167,7 @@ def _message(own: Metadata, whole: Metadata, ids: SchemaIds, value: bytes | None
         value,
         key=key,
         headers=headers,
-        timestamp=_timestamp(own.event_time or whole.publish_time),
+        timestamp=timestamp,
         offset=offset,
         schema_version=version,
     )
@@ -240,12 +237,6 @@ def _single(payload: memoryview, place: int, number: int) -> tuple[Metadata, byt
 def _offset(entry: Entry, number: int, count: int) -> int:
     """The offset of a message, from the entry's index, which is the offset of the last message."""
     return -1 if entry.broker.index is None else max(-1, entry.broker.index - count + 1 + number)
-
-
-def _timestamp(milliseconds: int) -> int:
-    if milliseconds >= 2**63:
-        raise DecodeError(f"expected a timestamp below 2**63, got {milliseconds}")
-    return milliseconds
 
 
 def _key(metadata: Metadata) -> bytes | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from streamnative_serdes.errors import DecodeError
 
@@ -11,10 +11,7 @@ from .converter import MessageConverter
 from .entry import read_entry, write_entry
 from .kafka_entries import FORMAT
 from .metadata import NUM_MESSAGES, without
-from .wire import number
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
+from .wire import Buffer, number
 
 BYTES_FORMAT: Final = b"bytes"
 

@@ -15,7 +15,6 @@ from streamnative_serdes.errors import DecodeError
 
 from .batches import HEADER_SIZE, RecordBatch, place_error
 from .message_sets import SET_HEADER, LegacyMessage
-from .transactions import committed
 from .wire import BatchLimits, Message, RecordColumns
 
 if TYPE_CHECKING:
@@ -68,16 +67,9 @@ class SegmentBatch:
                     yield
 
     def markers(self, limits: BatchLimits) -> Iterator[tuple[int, bool, int]]:
-        """Yield the transactions that a control batch ends: producer id, whether it commits, offset.
-
-        Raises:
-            DecodeError: a record is damaged.
-        """
+        """As :meth:`RecordBatch.markers`."""
         with self._placing():
-            for marker in self.batch.messages(limits):
-                commits = committed(marker)
-                if commits is not None and self.transactional:
-                    yield self.producer_id, commits, marker.offset
+            yield from self.batch.markers(limits)  # type: ignore[union-attr] # only a RecordBatch is one of control
 
     def kept(self) -> SegmentBatch:
         """A copy that does not refer to the block of the file."""

@@ -15,7 +15,7 @@ from .batches import read_batches
 from .kafka_entries import Isolation, check_options
 from .segment_files import SegmentBatch, Source, blocks, in_file, name_of, path_of
 from .transactions import AbortedTransactions, HeldTransactions, indexes_beside
-from .wire import BatchLimits, Message, RecordColumns
+from .wire import MIB, BatchLimits, Message, RecordColumns
 
 if TYPE_CHECKING:
     import os
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_MIB: Final = 1 << 20
 _PARTITION: Final = re.compile(r"(?s)(.+)-(\d{1,9})")  # the folder of a partition, as brokers name it
 
 
@@ -77,7 +76,7 @@ def read_segment(*segments: Source, schema_header: bool = True, **options: Unpac
 def read_segment_batches(
     *segments: Source,
     batch_rows: int = 16_384,
-    batch_size: int = 16 * _MIB,
+    batch_size: int = 16 * MIB,
     topic: str | None = None,
     partition: int | None = None,
     **options: Unpack[SegmentOptions],
@@ -122,8 +121,8 @@ class Segments:
         segments: tuple[Source, ...],
         *,
         isolation: Isolation = "read_uncommitted",
-        max_batch_size: int = 64 * _MIB,
-        max_held: int = 64 * _MIB,
+        max_batch_size: int = 64 * MIB,
+        max_held: int = 64 * MIB,
         check_crc: bool = True,
         partial: bool = False,
         transaction_indexes: Iterable[str | os.PathLike[str]] | None = None,

@@ -14,7 +14,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import BinaryIO, Final
 
 from streamnative_serdes.errors import DecodeError, EncodeError
 
@@ -23,12 +23,7 @@ from .entry import read_entry
 from .kafka_entries import Isolation, KafkaEntryReader, is_kafka
 from .pulsar_entries import PulsarEntryReader
 from .transactions import Unknown
-from .wire import Message, check_sizes
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
-_MIB: Final = 1 << 20
+from .wire import MIB, Buffer, Message, check_sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +71,9 @@ class EntryReader:
         self,
         *,
         isolation: Isolation = "read_uncommitted",
-        max_batch_size: int = 64 * _MIB,
-        max_held: int = 64 * _MIB,
-        max_chunked: int = 64 * _MIB,
+        max_batch_size: int = 64 * MIB,
+        max_held: int = 64 * MIB,
+        max_chunked: int = 64 * MIB,
         schema_header: bool = True,
         check_crc: bool = True,
     ) -> None:
@@ -113,7 +108,6 @@ class EntryReader:
 
 MAGIC: Final = b"entries\x01"
 _FRONT: Final = struct.Struct(">iqqi")
-_PART: Final = 1 << 20  # bytes: what is read at once, so that a size that lies allocates nothing
 _BATCH: Final = struct.Struct(">qi")  # a batch of Kafka: base offset, length of the rest
 
 
@@ -147,7 +141,7 @@ class DumpWriter:
             self.begun = True
 
 
-def read_dump(file: BinaryIO, *, max_entry_size: int = 64 * _MIB) -> Iterator[StoredEntry]:
+def read_dump(file: BinaryIO, *, max_entry_size: int = 64 * MIB) -> Iterator[StoredEntry]:
     """Yield the entries of a dump. Only one entry at a time is in memory.
 
     Args:
@@ -181,7 +175,7 @@ def read_dump(file: BinaryIO, *, max_entry_size: int = 64 * _MIB) -> Iterator[St
         place += _FRONT.size + size
 
 
-def read_batches_one_by_one(file: BinaryIO, *, max_size: int = 64 * _MIB) -> Iterator[tuple[int, bytes]]:
+def read_batches_one_by_one(file: BinaryIO, *, max_size: int = 64 * MIB) -> Iterator[tuple[int, bytes]]:
     """Yield the position and bytes of each of Kafka's batches in a file. Only one batch at a time is in memory.
 
     Args:
@@ -206,7 +200,7 @@ def read_batches_one_by_one(file: BinaryIO, *, max_size: int = 64 * _MIB) -> Ite
         place += _BATCH.size + length
 
 
-def read_one(file: BinaryIO, *, max_size: int = 64 * _MIB) -> bytes:
+def read_one(file: BinaryIO, *, max_size: int = 64 * MIB) -> bytes:
     """The bytes of a file that is one entry.
 
     Raises:
@@ -230,7 +224,8 @@ def _whole(file: BinaryIO, size: int, place: int, name: str) -> bytes:
 def _read(file: BinaryIO, size: int) -> bytes:
     """Read ``size`` bytes, fewer only at the end of the file; a single read of a pipe may return fewer."""
     parts, left = [], size
-    while left and (part := file.read(min(left, _PART))):
+    # In parts, so that a size that lies allocates nothing.
+    while left and (part := file.read(min(left, MIB))):
         parts.append(part)
         left -= len(part)
     return parts[0] if len(parts) == 1 else b"".join(parts)

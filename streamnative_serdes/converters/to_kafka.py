@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from streamnative_serdes import header
 from streamnative_serdes.errors import DecodeError, EncodeError
@@ -16,12 +15,8 @@ from .entry import read_entry
 from .kafka_entries import is_kafka
 from .pulsar_batches import write_headers
 from .pulsar_entries import PulsarEntryReader
-from .wire import Message, crc32c, zigzag
+from .wire import MIB, Buffer, Message, check_sizes, crc32c, zigzag
 
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
-_MIB = 1 << 20
 _COVERED = struct.Struct(">hiqqqhii")  # what the checksum covers, before the records
 _FRONT = struct.Struct(">qiibI")
 
@@ -33,7 +28,7 @@ def framed(message: Message) -> bytes | None:
     return header.pack(message.schema_version) + message.value
 
 
-def write_record_batch(messages: Iterable[Message], *, max_size: int = 64 * _MIB, leader_epoch: int = -1) -> bytes:
+def write_record_batch(messages: Iterable[Message], *, max_size: int = 64 * MIB, leader_epoch: int = -1) -> bytes:
     """One RecordBatch (format 2), uncompressed, of messages in the order of their offsets.
 
     Values get the schema version header. Messages without offsets are numbered from 0.
@@ -108,9 +103,9 @@ class PulsarToKafkaConverter(MessageConverter):
         check_crc: whether checksums are compared.
     """
 
-    def __init__(self, *, max_batch_size: int = 64 * _MIB, check_crc: bool = True) -> None:
+    def __init__(self, *, max_batch_size: int = 64 * MIB, check_crc: bool = True) -> None:
         self._most, self._check_crc = max_batch_size, check_crc
-        PulsarEntryReader(max_batch_size=max_batch_size)
+        check_sizes(max_batch_size=max_batch_size)
 
     def accept(self, buffer: memoryview) -> bool:
         """Whether the buffer is an entry, and not of Kafka's format."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from streamnative_serdes._external_ids import IdForm
 from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError
@@ -13,12 +13,8 @@ from .entry import read_entry, write_entry
 from .kafka_entries import Isolation, KafkaEntryReader, is_kafka
 from .metadata import MARKER_TYPE
 from .pulsar_batches import write_batches
-from .wire import number, text
+from .wire import MIB, Buffer, number, text
 
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
-_MIB: Final = 1 << 20
 _MARKER: Final = 21  # TXN_COMMIT of Pulsar's MarkerType; without a transaction's id, brokers only skip it
 
 
@@ -46,7 +42,7 @@ class KafkaToPulsarConverter(MessageConverter):
         self,
         *,
         isolation: Isolation = "read_uncommitted",
-        max_batch_size: int = 64 * _MIB,
+        max_batch_size: int = 64 * MIB,
         schema_header: bool = True,
         check_crc: bool = True,
         external_ids: IdForm | None = None,

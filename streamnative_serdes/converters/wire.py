@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from streamnative_serdes._records import Message, RecordColumns, RecordReader, fields_of, varint, zigzag
 from streamnative_serdes.errors import ConfigError, DecodeError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+else:
+    Buffer = Any  # Python has this class from 3.12 on
+
+__all__ = ["Buffer", "Message", "RecordColumns", "RecordReader", "fields_of", "number", "text", "varint", "zigzag"]
+
+MIB: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +28,7 @@ class BatchLimits:
         check_crc: whether checksums are compared.
     """
 
-    max_batch_size: int = 64 << 20
+    max_batch_size: int = 64 * MIB
     schema_header: bool = True
     check_crc: bool = True
 
@@ -31,9 +40,6 @@ def check_sizes(**sizes: object) -> None:
             raise ConfigError(f"{name}: expected 1 to 2**31 - 1 bytes, got {size!r:.80}")
 
 
-_PART: Final = 1 << 20  # bytes: google-crc32c wants bytes objects, so a view is copied in parts
-
-
 def crc32c(data: memoryview) -> int:
     """CRC32C (Castagnoli) of the data. Raises ConfigError: google-crc32c is not installed."""
     try:
@@ -41,8 +47,8 @@ def crc32c(data: memoryview) -> int:
     except ModuleNotFoundError as error:
         raise ConfigError("checksums need google-crc32c", hint="pip install google-crc32c") from error
     crc = 0
-    for start in range(0, len(data), _PART):
-        crc = extend(crc, bytes(data[start : start + _PART]))
+    for start in range(0, len(data), MIB):  # in parts, since google-crc32c wants bytes objects, so a view is copied
+        crc = extend(crc, bytes(data[start : start + MIB]))
     return crc
 
 
@@ -54,18 +60,6 @@ def require_crc(what: str, expected: int, got: int, offset: int) -> None:
             offset=offset,
             hint="the bytes are damaged or cut off",
         )
-
-
-__all__ = ["Field", "Message", "RecordColumns", "RecordReader", "fields_of", "number", "text", "varint", "zigzag"]
-
-
-class Field(NamedTuple):
-    """A field of a protocol buffer as :func:`fields_of` returns it."""
-
-    number: int
-    value: int | bytes
-    start: int
-    end: int
 
 
 def number(field: int, value: int) -> bytes:
