@@ -62,7 +62,12 @@ def sasl_settings(conf: Mapping[str, Any], mechanism: Mechanism | None = None, *
     bearer = _bearer(values)
     if mechanism is None:
         mechanism = "OAUTHBEARER" if bearer.renewable else "PLAIN"
-    own = _plain(values, bearer) if mechanism == "PLAIN" else _oauthbearer(values)
+    if mechanism == "PLAIN":
+        own = _plain(values, bearer)
+    else:
+        callback = TokenCallback(values)
+        callback.answer()  # once now, since the client would hide or delay the error
+        own = {"oauth_cb": callback}
     return {"security.protocol": "SASL_SSL" if tls else "SASL_PLAINTEXT", "sasl.mechanism": mechanism, **own}
 
 
@@ -75,13 +80,6 @@ def _plain(conf: Mapping[str, Any], bearer: Bearer) -> dict[str, Any]:
         "sasl.username": f"{conf['pulsar.tenant']}/{conf['pulsar.namespace']}",
         "sasl.password": f"{PREFIX}{token.text}",
     }
-
-
-def _oauthbearer(conf: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings for OAUTHBEARER. A token is requested once, since the client would hide or delay the error."""
-    callback = TokenCallback(conf)
-    callback.answer()
-    return {"oauth_cb": callback}
 
 
 class TokenCallback:
@@ -113,12 +111,11 @@ class TokenCallback:
         """
         token = _ask(self._conf, self._bearer)
         claims = _claims(token.text)
-        return token.text, _end(token, claims), _principal(claims), self._extensions()
-
-    def _extensions(self) -> dict[str, str]:
+        principal = claims.get("sub")
         # KoP treats `username` like PLAIN's user name; without it, messages go to the broker's default tenant. KoP
         # accepts an extension `tenant` but ignores it, and no known successor of KoP reads one.
-        return {"username": self._conf["pulsar.tenant"]}
+        extensions = {"username": self._conf["pulsar.tenant"]}
+        return token.text, _end(token, claims), principal if isinstance(principal, str) else "", extensions
 
 
 def _bearer(conf: Mapping[str, Any]) -> Bearer:
@@ -149,11 +146,6 @@ def _end(token: Token, claims: Mapping[str, Any]) -> float:
     if told <= now:
         raise AuthenticationError("the token for Kafka has expired")
     return float(min(told, now + _LONGEST_LIFETIME))
-
-
-def _principal(claims: Mapping[str, Any]) -> str:
-    name = claims.get("sub")
-    return name if isinstance(name, str) else ""
 
 
 def _claims(token: str) -> dict[str, Any]:

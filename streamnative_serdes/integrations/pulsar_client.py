@@ -96,9 +96,7 @@ class PulsarSchema:
         self._topic = topic
         self._writer: WritePolicy | None = None
         if schema is not None and announce:
-            _refuse_pairs(schema)
-            self._writer = policy_of(KafkaAvroSerializer(writing, schema))
-            _refuse_not_to_register(self._writer.conf)
+            self._writer = _writer(writing, schema)
         self._info = _schema_info(self._writer)
 
     def schema_info(self) -> Any:
@@ -195,18 +193,17 @@ def _shared_out(conf: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
     return reading, {key: value for key, value in conf.items() if key in writes - second}
 
 
-def _refuse_pairs(schema: object) -> None:
-    """Refuse KEY_VALUE schemas: this client does not send their properties, so the broker would lose both schemas."""
-    if isinstance(schema, KeyValueSchema):
+def _writer(conf: Mapping[str, Any], schema: object) -> WritePolicy:
+    """The policy that writes by ``schema``, unless the client cannot attach with it."""
+    if isinstance(schema, KeyValueSchema):  # it does not send their properties, so the broker would lose both schemas
         raise ConfigError(
             "pulsar-client for Python cannot attach with a KEY_VALUE schema",
             hint="to read, pass announce=False; to write, use KafkaAvroSerializer with a Kafka client",
         )
-
-
-def _refuse_not_to_register(conf: Mapping[str, Any]) -> None:
-    if not conf["auto.register.schemas"]:
+    found: WritePolicy = policy_of(KafkaAvroSerializer(conf, schema))
+    if not found.conf["auto.register.schemas"]:
         raise ConfigError(
             "auto.register.schemas=false has no effect: the broker registers the schema that a client attaches with",
             hint="to read, pass announce=False; for producers, set isAllowAutoUpdateSchema=false in the namespace",
         )
+    return found

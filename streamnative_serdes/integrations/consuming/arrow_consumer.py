@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any, Final, Self, TypeAlias
 
 import pyarrow as pa
@@ -94,12 +95,14 @@ class ArrowConsumer(Consumer):
                 "key.deserializer: keys are a column", hint='keep=["key"]; KEY_VALUE topics have it as it is'
             )
         self._deserializer, new, own = serdes_of(own, KafkaAvroDeserializer, KafkaAvroDeserializerBuilder, schema)
-        self._owned = self._deserializer if new else None
+        self._owned = ExitStack()
+        if new:
+            self._owned.callback(self._deserializer.close)
         self._errors = ClientErrors(own, "")
         try:
             client(super().__init__, {**_DEFAULTS, **own, _STORE: False}, "", self._errors)
         except BaseException:
-            self._close_owned()
+            self._owned.close()
             raise
 
     def subscribe(
@@ -207,12 +210,7 @@ class ArrowConsumer(Consumer):
     def close(self) -> None:
         """Leave the group, and close the deserializer if it was made here. Only ``enable.auto.commit`` commits."""
         super().close()
-        self._close_owned()
-
-    def _close_owned(self) -> None:
-        owned, self._owned = self._owned, None
-        if owned is not None:
-            owned.close()
+        self._owned.close()
 
     def __enter__(self) -> Self:
         return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from itertools import repeat
 from typing import Any, Final, Self
 
@@ -79,11 +80,13 @@ class ArrowProducer:
         for name in own.keys() & set(_REFUSED):
             raise ConfigError(f"{name} is not supported by an ArrowProducer", topic=topic)
         self._serializer, new, own = serdes_of(own, KafkaAvroSerializer, KafkaAvroSerializerBuilder, schema)
-        self._owned = self._serializer if new else None
+        self._owned = ExitStack()
+        if new:
+            self._owned.callback(self._serializer.close)
         try:
             self._sender = Sender(own, topic, delivery_seconds(own) + _MORE_SECONDS)
         except BaseException:
-            self._close_owned()
+            self._owned.close()
             raise
         self.client = self._sender.client
 
@@ -141,12 +144,7 @@ class ArrowProducer:
 
     def _discard(self) -> None:
         self._sender.discard()
-        self._close_owned()
-
-    def _close_owned(self) -> None:
-        owned, self._owned = self._owned, None
-        if owned is not None:
-            owned.close()
+        self._owned.close()
 
     def _encoded(self, rows: Any) -> Any:
         return self._serializer.serialize_batch(self.topic, self._values(rows))
