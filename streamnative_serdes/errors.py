@@ -92,7 +92,7 @@ class SerdesError(SerializationError, ValueError):
         self.message = message
         self.topic = topic
         self.version = version
-        self.path = path
+        self.path = path or None
         self.offset = offset
         self.hint = hint
         if self.help:

@@ -30,10 +30,6 @@ class SchemaBuilder:
     """
 
     # Until they are set: builders are made for every schema, and most properties of most are never set.
-    _name: str | None = None
-    _namespace: str | None = None
-    _version: int | str | None = None
-    _doc: str | None = None
     _optional: bool | None = None
     _default: Any = None
     _parameters: dict[str, str] | None = None
@@ -51,14 +47,7 @@ class SchemaBuilder:
     ) -> None:
         self._type = type if isinstance(type, Type) else _type_named(type)
         self._fields: dict[str, Field] = {}
-        if name is not None:
-            self._name = name
-        if namespace is not None:
-            self._namespace = namespace
-        if version is not None:
-            self._version = version
-        if doc is not None:
-            self._doc = doc
+        self._name, self._namespace, self._version, self._doc = name, namespace, version, doc
 
     # Types
 
@@ -236,9 +225,9 @@ def _of_field(name: str, schema: SchemaLike, optional: bool | None, default: Any
     """The schema of a field, with its own ``optional`` and ``default``; errors have the field's name."""
     try:
         made = schema if type(schema) is Schema else _built(schema)
-        if optional is None and default is None:
-            return made
-        return checked_schema(made.varied(optional, default))
+        given = {"optional": optional, "default": default}
+        changes = {what: value for what, value in given.items() if value is not None}
+        return checked_schema(made.replaced(**changes)) if changes else made
     except SchemaError as error:
         raise error.inside(name) from None
 

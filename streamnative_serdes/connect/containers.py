@@ -6,9 +6,17 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from streamnative_serdes._paths import entry
-from streamnative_serdes.errors import DecodeError, EncodeError
+from streamnative_serdes.errors import DecodeError, EncodeError, SerdesError
 
 Convert = Callable[[Any], Any]
+
+
+def as_decoded(convert: Callable[..., Any], *arguments: Any) -> Any:
+    """The result of a function for what was read: its errors are DecodeErrors."""
+    try:
+        return convert(*arguments)
+    except SerdesError as error:
+        raise DecodeError(error.message, path=error.path, hint=error.hint) from None
 
 
 def listed(item: Convert) -> Callable[[Iterable[Any]], list[Any]]:

@@ -18,7 +18,7 @@ from .converter import Converter
 from .json_schema import Envelopes, KnownSchema, to_json
 from .json_values import Form, Write, read_schemaless, write_schemaless, writer
 from .schema import Schema
-from .values import SchemaAndValue
+from .values import NOTHING, SchemaAndValue
 
 BASE64, NUMERIC = "BASE64", "NUMERIC"
 
@@ -99,9 +99,6 @@ class JsonOptions:
             values["schema.content"],
             values["max.depth"],
         )
-
-
-_NOTHING: Final = SchemaAndValue(None, None)
 
 
 class _Configured:
@@ -206,7 +203,7 @@ class JsonConverter(Converter):
 
     def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
         if data is None:
-            return _NOTHING
+            return NOTHING
         try:
             return self._now.read(bytes(data))
         except DecodeError as error:

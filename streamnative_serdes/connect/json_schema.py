@@ -84,14 +84,14 @@ def _read(node: Any, form: Form) -> Schema:
     if kind is None:
         raise DecodeError(f"expected one of {', '.join(_TYPES)}, got {described(node.get('type'))}", path="type")
     builder = _builder(kind, node, form)
-    if _member(node, "optional", bool, "true or false"):
+    if _member(node, "optional", (bool,), "true or false"):
         builder.optional()
     for name, method in (("name", builder.name), ("doc", builder.doc)):
-        if (text := _member(node, name, str, "a string")) is not None:
+        if (text := _member(node, name, (str,), "a string")) is not None:
             method(text)
-    if (version := _version(node)) is not None:
+    if (version := _member(node, "version", (int, str), "an integer or a string")) is not None:
         builder.version(version)
-    if (parameters := _member(node, "parameters", dict, "an object")) is not None:
+    if (parameters := _member(node, "parameters", (dict,), "an object")) is not None:
         builder.parameters(parameters)
     return _with_default(builder.build(), node, form)
 
@@ -128,19 +128,11 @@ def _inner(node: dict[str, Any], name: str, form: Form) -> Schema:
         raise error.inside(name) from None
 
 
-def _member(node: dict[str, Any], name: str, kind: type, expected: str) -> Any:
+def _member(node: dict[str, Any], name: str, kinds: tuple[type, ...], expected: str) -> Any:
     value = node.get(name)
-    if value is not None and type(value) is not kind:
+    if value is not None and type(value) not in kinds:
         raise DecodeError(f"expected {expected}, got {described(value)}", path=name)
     return value
-
-
-def _version(node: dict[str, Any]) -> int | str | None:
-    value = node.get("version")
-    if value is not None and type(value) not in (int, str):
-        raise DecodeError(f"expected an integer or a string, got {described(value)}", path="version")
-    found: int | str | None = value
-    return found
 
 
 def _with_default(schema: Schema, node: dict[str, Any], form: Form) -> Schema:
@@ -157,7 +149,6 @@ _PAYLOAD: Final = b'"payload":'
 _START: Final = re.compile(r'[ \t\r\n]*\{[ \t\r\n]*"schema"[ \t\r\n]*:[ \t\r\n]*')
 _MIDDLE: Final = re.compile(r'[ \t\r\n]*,[ \t\r\n]*"payload"[ \t\r\n]*:')
 _END: Final = re.compile(r"[ \t\r\n]*\}[ \t\r\n]*\Z")
-_SPACE: Final = re.compile(r"[ \t\r\n]*")
 _HINT: Final = "for messages without schemas, set schemas.enable=false"
 
 
@@ -216,8 +207,8 @@ class Envelopes:
         The whole message is then parsed, so that errors are the same.
         """
         try:
-            text = str(data[start:], "utf-8")
-            value, end = parse_at(text, _after_space(text, 0), self._max_depth - 1)
+            text = str(data[start:], "utf-8").lstrip(" \t\r\n")
+            value, end = parse_at(text, 0, self._max_depth - 1)
         except (UnicodeDecodeError, DecodeError):
             return None
         return (value,) if _END.match(text, end) else None
@@ -263,8 +254,3 @@ class Envelopes:
         _, end = parse_at(text, start.end(), self._max_depth)
         middle = _MIDDLE.match(text, end)
         return None if middle is None else text[: middle.end()].encode()
-
-
-def _after_space(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return at if found is None else found.end()

@@ -18,7 +18,7 @@ from __future__ import annotations
 import decimal
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from streamnative_serdes._formats.faults import not_decodable
 from streamnative_serdes._formats.jackson.notation import (
@@ -35,9 +35,9 @@ from streamnative_serdes._formats.jackson.parsing import to_float as to_double
 from streamnative_serdes._formats.json_number import JsonNumber
 from streamnative_serdes._paths import entry
 from streamnative_serdes._schema import NOT_FINITE
-from streamnative_serdes.errors import DecodeError, EncodeError, SerdesError
+from streamnative_serdes.errors import DecodeError, EncodeError
 
-from .containers import listed
+from .containers import as_decoded, listed
 from .logical import Decimal, decimal_of, logical_of, rescaled, to_bytes
 from .schema import Schema, Type
 from .struct import Struct
@@ -45,6 +45,7 @@ from .values import described, make_checker
 
 Write = Callable[[Any], str]
 Read = Callable[[Any], Any]
+_Convert = TypeVar("_Convert", Write, Read)
 
 
 class Form(NamedTuple):
@@ -93,8 +94,8 @@ def _logical_writer(schema: Schema, form: Form) -> Write | None:
     return None if logical is None else lambda value: str(logical.from_logical(schema, value))
 
 
-def _leaf(text: Write) -> Callable[[Schema, Form], Write]:
-    return lambda _schema, _form: text
+def _leaf(convert: _Convert) -> Callable[[Schema, Form], _Convert]:
+    return lambda _schema, _form: convert
 
 
 def _array_writer(schema: Schema, form: Form) -> Write:
@@ -236,7 +237,7 @@ def _logical_reader(schema: Schema) -> Read | None:
     if logical is Decimal:
         return _decimal_reader(schema)
     stored = _READERS[schema.type](schema, Form())
-    return lambda value: _as_decoded(logical.to_logical, schema, stored(value))
+    return lambda value: as_decoded(logical.to_logical, schema, stored(value))
 
 
 def _symbol_reader(schema: Schema) -> Read:
@@ -244,17 +245,10 @@ def _symbol_reader(schema: Schema) -> Read:
 
     def read(value: Any) -> str:
         text = _read_string(value)
-        _as_decoded(check, text)
+        as_decoded(check, text)
         return text
 
     return read
-
-
-def _as_decoded(convert: Callable[..., Any], *arguments: Any) -> Any:
-    try:
-        return convert(*arguments)
-    except SerdesError as error:
-        raise DecodeError(error.message, path=error.path, hint=error.hint) from None
 
 
 def _decimal_reader(schema: Schema) -> Read:
@@ -262,14 +256,14 @@ def _decimal_reader(schema: Schema) -> Read:
 
     def read(value: Any) -> Any:
         if type(value) is str:
-            return _as_decoded(decimal_of, scale, from_base64(value))
+            return as_decoded(decimal_of, scale, from_base64(value))
         if type(value) is bool or not isinstance(value, (int, JsonNumber)):
             raise not_decodable("a decimal, base64 text or a number", value)
         try:
             number = decimal.Decimal(value)
         except decimal.InvalidOperation:
             raise not_decodable("a decimal", value) from None
-        return _as_decoded(lambda: decimal_of(scale, to_bytes(rescaled(scale, number))))
+        return as_decoded(lambda: decimal_of(scale, to_bytes(rescaled(scale, number))))
 
     return read
 
@@ -282,11 +276,7 @@ def _int_reader(bits: int) -> Callable[[Schema, Form], Read]:
             raise not_decodable(f"int{bits}, an integer from {least} to {most}", value)
         return value
 
-    return _leaf_reader(read)
-
-
-def _leaf_reader(read: Read) -> Callable[[Schema, Form], Read]:
-    return lambda _schema, _form: read
+    return _leaf(read)
 
 
 def _float_reader(nearest: Callable[[int | str], float]) -> Callable[[Schema, Form], Read]:
@@ -299,7 +289,7 @@ def _float_reader(nearest: Callable[[int | str], float]) -> Callable[[Schema, Fo
             return NOT_FINITE[value]
         raise not_decodable("a number", value)
 
-    return _leaf_reader(read)
+    return _leaf(read)
 
 
 def _read_boolean(value: Any) -> bool:
@@ -378,9 +368,9 @@ _READERS: Final[Mapping[Type, Callable[[Schema, Form], Read]]] = {
     Type.INT64: _int_reader(64),
     Type.FLOAT32: _float_reader(to_float),
     Type.FLOAT64: _float_reader(to_double),
-    Type.BOOLEAN: _leaf_reader(_read_boolean),
-    Type.STRING: _leaf_reader(_read_string),
-    Type.BYTES: _leaf_reader(from_base64),
+    Type.BOOLEAN: _leaf(_read_boolean),
+    Type.STRING: _leaf(_read_string),
+    Type.BYTES: _leaf(from_base64),
     Type.ARRAY: _array_reader,
     Type.MAP: _map_reader,
     Type.STRUCT: _struct_reader,

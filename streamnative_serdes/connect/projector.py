@@ -38,29 +38,25 @@ class SchemaProjector:
             SchemaError: the schemas are not compatible; ``path`` names the field.
             EncodeError: the value does not fit ``source``; ``path`` names the field.
         """
-        return _project(source, value, target)
-
-
-def _project(source: Schema, value: Any, target: Schema) -> Any:
-    _require_compatible(source, target)
-    if source.optional and not target.optional:
-        if target.default is None:
-            raise SchemaError(
-                f"expected an optional {described(target)} or one with a default, got a required one",
-                hint="the source is optional",
-            )
+        _require_compatible(source, target)
+        if source.optional and not target.optional:
+            if target.default is None:
+                raise SchemaError(
+                    f"expected an optional {described(target)} or one with a default, got a required one",
+                    hint="the source is optional",
+                )
+            if value is None:
+                return target.default
         if value is None:
-            return target.default
-    if value is None:
-        return None
-    match target.type:
-        case Type.STRUCT:
-            return _struct(source, value, target)
-        case Type.ARRAY:
-            return _array(source, value, target)
-        case Type.MAP:
-            return _map(source, value, target)
-    return _primitive(source, value, target)
+            return None
+        match target.type:
+            case Type.STRUCT:
+                return _struct(source, value, target)
+            case Type.ARRAY:
+                return _array(source, value, target)
+            case Type.MAP:
+                return _map(source, value, target)
+        return _primitive(source, value, target)
 
 
 def _require_compatible(source: Schema, target: Schema) -> None:
@@ -126,6 +122,6 @@ def _map(source: Schema, value: Any, target: Schema) -> dict[Any, Any]:
 
 def _within(path: str, source: Schema, value: Any, target: Schema) -> Any:
     try:
-        return _project(source, value, target)
+        return SchemaProjector.project(source, value, target)
     except (SchemaError, EncodeError) as error:
         raise error.inside(path) from None

@@ -169,21 +169,6 @@ class Schema:
         """This schema with other attributes, by the names of the constructor's arguments; nothing is checked."""
         return Schema(**{name: getattr(self, name) for name in _ATTRIBUTES} | changes)
 
-    def varied(self, optional: bool | None, default: Any) -> Schema:
-        """This schema with another ``optional`` or ``default``, unless they are None; nothing is checked."""
-        return Schema(
-            self._type,
-            self._optional if optional is None else optional,
-            self._default if default is None else default,
-            self._name,
-            self._version,
-            self._doc,
-            self._parameters,
-            self._fields,
-            self._key_schema,
-            self._value_schema,
-        )
-
     def fits(self, other: Schema) -> bool:
         """Whether both schemas are equal except for ``optional``, ``default`` and ``doc``, so a Struct fits both.
 

@@ -38,10 +38,7 @@ class Struct(dict[str, Any]):
             raise SchemaError(f"expected a schema of the type struct, got {schema!r:.80}")
         super().__init__()
         self.schema = schema
-        for name, value in (values or {}).items():
-            self.put(name, value)
-        for name, value in more.items():
-            self.put(name, value)
+        self.update(values or {}, **more)
 
     @classmethod
     def of_checked(cls, schema: Schema, values: dict[str, Any]) -> Self:

@@ -23,6 +23,9 @@ class SchemaAndValue(NamedTuple):
     value: Any
 
 
+NOTHING: Final = SchemaAndValue(None, None)
+
+
 def validate(schema: Schema, value: Any, path: str = "") -> None:
     """Check that ``value`` fits ``schema``.
 
@@ -95,19 +98,12 @@ def _check_float64(value: Any) -> None:
         raise _expected("float64, a float", value)
 
 
-def _check_boolean(value: Any) -> None:
-    if value is not True and value is not False:
-        raise _expected("boolean, True or False", value)
+def _class_checker(words: str, *classes: type) -> Check:
+    def check(value: Any) -> None:
+        if not isinstance(value, classes):
+            raise _expected(words, value)
 
-
-def _check_string(value: Any) -> None:
-    if not isinstance(value, str):
-        raise _expected("string, a str", value)
-
-
-def _check_bytes(value: Any) -> None:
-    if not isinstance(value, (bytes, bytearray, memoryview)):
-        raise _expected("bytes", value)
+    return check
 
 
 _PLAIN: Final[dict[Type, Check]] = {
@@ -117,9 +113,9 @@ _PLAIN: Final[dict[Type, Check]] = {
     Type.INT64: _int_checker(64),
     Type.FLOAT32: _check_float32,
     Type.FLOAT64: _check_float64,
-    Type.BOOLEAN: _check_boolean,
-    Type.STRING: _check_string,
-    Type.BYTES: _check_bytes,
+    Type.BOOLEAN: _class_checker("boolean, True or False", bool),
+    Type.STRING: _class_checker("string, a str", str),
+    Type.BYTES: _class_checker("bytes", bytes, bytearray, memoryview),
 }
 
 
@@ -142,7 +138,8 @@ def make_checker(schema: Schema) -> Check:
             return _struct_checker(schema)
         case Type.STRING if schema.parameters and schema.name != Enum.DEBEZIUM_NAME:
             symbols = Enum.symbols(schema)
-            return _check_string if symbols is None else _enum_checker(schema, symbols)
+            if symbols is not None:
+                return _enum_checker(schema, symbols)
     return _PLAIN[schema.type]
 
 
@@ -218,7 +215,14 @@ def _struct_checker(schema: Schema) -> Check:
     get = dict[str, Any].get  # without the default
 
     def check(value: Any) -> None:
-        _require_struct(schema, value)
+        own = getattr(value, "schema", None)
+        if not isinstance(value, dict) or not isinstance(own, Schema):
+            raise _expected(f"{described(schema)}, a Struct", value)
+        if not own.fits(schema):
+            raise EncodeError(
+                f"expected a Struct with the schema {schema!r}, got one with another schema, {own!r}",
+                hint="SchemaProjector.project converts between compatible schemas",
+            )
         name = ""
         try:
             for name, check_field, required, kind in fields:
@@ -231,14 +235,3 @@ def _struct_checker(schema: Schema) -> Check:
             raise error.inside(name) from None
 
     return check
-
-
-def _require_struct(schema: Schema, value: Any) -> None:
-    own = getattr(value, "schema", None)
-    if not isinstance(value, dict) or not isinstance(own, Schema):
-        raise _expected(f"{described(schema)}, a Struct", value)
-    if not own.fits(schema):
-        raise EncodeError(
-            f"expected a Struct with the schema {schema!r}, got one with another schema, {own!r}",
-            hint="SchemaProjector.project converts between compatible schemas",
-        )

@@ -62,10 +62,13 @@ def double_text(value: float) -> str:
 
 def float_text(value: float) -> str:
     """The same for a 32-bit float, with the fewest digits that only this float has."""
-    if not math.isfinite(value):
-        return _special(value)
+    return _finite(value, shortest(value)) if math.isfinite(value) else _special(value)
+
+
+def shortest(value: float) -> str:
+    """The fewest digits that only this 32-bit float has."""
     texts = (f"{value:.{digits}e}" for digits in range(9))
-    return _finite(value, next(text for text in texts if _is_float(float(text), value)))
+    return next((text for text in texts if _is_float(float(text), value)), str(value))
 
 
 def to_float(value: float) -> float:

@@ -12,6 +12,8 @@ from .names import KEY, MAP_ENTRY, NAMESPACE, VALUE
 
 _NAME: Final = "Anything"
 _MAX_DEPTH: Final = 100  # levels of lists and dicts
+# The order in which Java looks for the field that is set.
+_PLAIN: Final = ("boolean", "bytes", "double", "float", "int", "long", "string")
 
 
 def _optional(name: str, kind: Any) -> dict[str, Any]:
@@ -29,14 +31,12 @@ ANYTHING: Final = json.dumps(
         "name": _NAME,
         "namespace": NAMESPACE,
         "fields": [
-            *(_optional(name, name) for name in ("boolean", "bytes", "double", "float", "int", "long", "string")),
+            *(_optional(name, name) for name in _PLAIN),
             _optional("array", {"type": "array", "items": _NAME}),
             _optional("map", {"type": "array", "items": _ENTRY}),
         ],
     }
 )
-# The order in which Java looks for the field that is set.
-_PLAIN: Final = ("boolean", "bytes", "double", "float", "int", "long", "string")
 
 
 def to_anything(value: Any, path: str = "", depth: int = 0) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def _field_of(value: Any, path: str) -> str:
         return "boolean"
     if isinstance(value, int):
         if not -(2**63) <= value < 2**63:
-            raise EncodeError(f"expected an int of 64 bits, got {value!r:.80}", path=path or None)
+            raise EncodeError(f"expected an int of 64 bits, got {value!r:.80}", path=path)
         return "int" if -(2**31) <= value < 2**31 else "long"
     for kind, field in ((float, "double"), (str, "string"), (bytes, "bytes"), (bytearray, "bytes")):
         if isinstance(value, kind):
@@ -77,7 +77,7 @@ def _field_of(value: Any, path: str) -> str:
     raise EncodeError(
         f"expected data without a schema (bool, int, float, str, bytes, list, dict or None), "
         f"got {value!r:.80} of type {type(value).__name__}",
-        path=path or None,
+        path=path,
         hint="pass its schema",
     )
 

@@ -17,7 +17,7 @@ from streamnative_serdes.codec import Codec
 from streamnative_serdes.connect.converter import Converter
 from streamnative_serdes.connect.schema import Schema
 from streamnative_serdes.connect.struct import Struct
-from streamnative_serdes.connect.values import SchemaAndValue
+from streamnative_serdes.connect.values import NOTHING, SchemaAndValue
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
 from streamnative_serdes.errors import ConfigError, EncodeError, SchemaError
 from streamnative_serdes.key_value import KeyValue
@@ -110,7 +110,6 @@ class ConnectDeserializer(KafkaAvroDeserializer):
     POLICY = ConnectReadPolicy
 
 
-_NULL: Final = SchemaAndValue(None, None)
 _NO_SCHEMA: Final = object()
 
 
@@ -177,11 +176,9 @@ class _Configured:
         if schema is None or root is None:
             return _Written(schema, exact, None, None)
         convert = converter_of(root, self._options, translated)
-        direct = serializer(**{"avro.logical.types": True}) if self._is_direct(schema, translated.filled) else None
+        as_it_is = translated.filled and schema.fields is not None and is_direct(schema, self._options)
+        direct = serializer(**{"avro.logical.types": True}) if as_it_is else None
         return _Written(schema, exact, convert, direct)
-
-    def _is_direct(self, schema: Schema, filled: bool) -> bool:
-        return filled and schema.fields is not None and is_direct(schema, self._options)
 
 
 class AvroConverter(Converter):
@@ -250,7 +247,7 @@ class AvroConverter(Converter):
             SchemaRegistryError: the registry cannot be asked, or does not have the schema.
         """
         found = self._configured().reader.deserialize(topic, data)
-        return _NULL if found is None else found
+        return NOTHING if found is None else found
 
     def close(self) -> None:
         """Close idle connections to the registry. A later call opens new ones."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-import struct
 from collections.abc import Mapping
 from typing import Any
 
+from streamnative_serdes._formats.jackson.notation import shortest, to_float
 from streamnative_serdes._schema import json_float
 from streamnative_serdes.connect.logical import logical_of
 from streamnative_serdes.connect.schema import Schema, Type
@@ -33,7 +32,7 @@ def to_json(schema: Schema, value: Any, options: AvroOptions) -> Any:
         case Type.BYTES:
             return bytes(value).decode("latin-1")
         case Type.FLOAT32:
-            return json_float(shortest(float(value)))
+            return json_float(float(shortest(to_float(float(value)))))
         case Type.FLOAT64:
             return json_float(float(value))
         case Type.ARRAY:
@@ -42,18 +41,6 @@ def to_json(schema: Schema, value: Any, options: AvroOptions) -> Any:
             return _map_json(schema, value, options)
         case Type.STRUCT:
             return _struct_json(schema, value, options)
-    return value
-
-
-def shortest(value: float) -> float:
-    """The double with the fewest digits that is this float of 32 bits, as Java prints it."""
-    if not math.isfinite(value):
-        return value
-    single = struct.pack("<f", value)
-    for digits in range(1, 10):
-        found = float(f"{value:.{digits}g}")
-        if abs(found) < 3.4028235677973366e38 and struct.pack("<f", found) == single:
-            return found
     return value
 
 
@@ -113,7 +100,7 @@ def from_json(schema: Schema, value: Any, options: AvroOptions) -> Any:
         found = _from_json(schema, value, options)
         if found is not None:
             validate(schema, found)
-    except (SerdesError, ValueError, TypeError, LookupError, OverflowError, struct.error):
+    except (SerdesError, ValueError, TypeError, LookupError, OverflowError):
         return None
     return found
 
@@ -130,7 +117,7 @@ def _from_json(schema: Schema, value: Any, options: AvroOptions) -> Any:
         return logical.to_logical(schema, value)
     match schema.type:
         case Type.FLOAT32:
-            return struct.unpack("<f", struct.pack("<f", float(value)))[0]
+            return to_float(float(value))
         case Type.FLOAT64:
             return float(value)
         case Type.ARRAY:

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from streamnative_serdes import _schema as avro
 from streamnative_serdes._paths import joined
-from streamnative_serdes.connect.logical import Date, Decimal, Time, Timestamp, require_base
+from streamnative_serdes.connect.logical import LOGICAL as BASES
+from streamnative_serdes.connect.logical import Decimal, require_base
 from streamnative_serdes.connect.schema import Field, Schema, Type
 from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError
 
@@ -17,22 +18,11 @@ from . import names
 from .anything import ANYTHING
 from .defaults import from_json
 from .options import AvroOptions
+from .to_schema import LOGICAL, PLAIN
 
-_TYPES: Final[Mapping[str, Type]] = {
-    "boolean": Type.BOOLEAN,
-    "int": Type.INT32,
-    "long": Type.INT64,
-    "float": Type.FLOAT32,
-    "double": Type.FLOAT64,
-    "bytes": Type.BYTES,
-    "string": Type.STRING,
-}
+_TYPES: Final[Mapping[str, Type]] = {name: kind for kind, name in PLAIN.items()}  # for int, that is INT32
 _SMALL: Final[Mapping[str, Type]] = {"int8": Type.INT8, "int16": Type.INT16}
-_LOGICAL: Final[Mapping[tuple[str, object], str]] = {
-    ("int", "date"): Date.LOGICAL_NAME,
-    ("int", "time-millis"): Time.LOGICAL_NAME,
-    ("long", "timestamp-millis"): Timestamp.LOGICAL_NAME,
-}
+_LOGICAL: Final = {(PLAIN[BASES[name][0]], word): name for name, word in LOGICAL.items()}
 _ANYTHING: Final = avro.parse(ANYTHING)
 _MOST_TYPES: Final = 50_000
 
@@ -132,7 +122,7 @@ class SchemaReader:
         if node.kind == "bytes":
             return self._bytes(node.props, path)
         if node.kind == "null":
-            raise SchemaError("null alone has no Connect schema", path=path or None)
+            raise SchemaError("null alone has no Connect schema", path=path)
         return self._plain(node, path)
 
     def _plain(self, node: avro.Primitive, path: str) -> Schema:
@@ -144,7 +134,7 @@ class SchemaReader:
         if node.kind != "int" or small is None or logical is not None:
             return Schema(_TYPES[node.kind])
         if not isinstance(small, str) or small not in _SMALL:
-            raise SchemaError(f"expected {names.TYPE_PROP} to be int8 or int16, got {small!r:.80}", path=path or None)
+            raise SchemaError(f"expected {names.TYPE_PROP} to be int8 or int16, got {small!r:.80}", path=path)
         return Schema(_SMALL[small])
 
     def _bytes(self, props: Mapping[str, Any], path: str) -> Schema:
@@ -153,9 +143,7 @@ class SchemaReader:
         scale, precision = props.get("scale"), props.get("precision")
         parameters = {Decimal.SCALE: str(scale if type(scale) is int else 0)}
         if precision is not None and type(precision) is not int:
-            raise SchemaError(
-                f"expected the precision of a decimal as an int, got {precision!r:.80}", path=path or None
-            )
+            raise SchemaError(f"expected the precision of a decimal as an int, got {precision!r:.80}", path=path)
         if precision is not None and precision != names.DEFAULT_PRECISION:
             parameters[names.PRECISION] = str(precision)
         return Schema(Type.BYTES, name=Decimal.LOGICAL_NAME, version=1, parameters=parameters)
@@ -167,13 +155,13 @@ class SchemaReader:
         fields = {field.name: field.type for field in entry.fields}
         if fields.keys() != {names.KEY, names.VALUE}:
             raise SchemaError(
-                f"expected entries of a map with the fields key and value, got {list(fields)!r:.120}", path=path or None
+                f"expected entries of a map with the fields key and value, got {list(fields)!r:.120}", path=path
             )
         with self._inside(entry, path):
             key = self.schema(fields[names.KEY], joined(path, names.KEY))
             value = self.schema(fields[names.VALUE], joined(path, names.VALUE))
         if not key.type.is_primitive:
-            raise SchemaError(f"expected map keys of a primitive type, got {key.type.value}", path=path or None)
+            raise SchemaError(f"expected map keys of a primitive type, got {key.type.value}", path=path)
         return Schema(Type.MAP, key_schema=key, value_schema=value)
 
     def _record(self, node: avro.Record, path: str) -> Schema:
@@ -196,7 +184,7 @@ class SchemaReader:
         if node.name in self._open:
             raise SchemaError(
                 f"the record {node.name!r:.120} contains itself, which Connect's schemas cannot do here",
-                path=path or None,
+                path=path,
                 hint="read the topic with KafkaAvroDeserializer",
             )
         self._open.add(node.name)
@@ -232,7 +220,7 @@ class SchemaReader:
             if called in fields:
                 raise SchemaError(
                     f"two branches of the union are called {called!r:.80}",
-                    path=path or None,
+                    path=path,
                     hint="enhanced.avro.schema.support=true calls them by their full names",
                 )
             fields[called] = Field(called, len(fields), self.schema(branch, joined(path, called), optional=True))
@@ -259,8 +247,7 @@ class SchemaReader:
         try:
             require_base(annotated)  # its name may have come from a property
         except SchemaError as error:
-            error.path = path or None
-            raise
+            raise error.inside(path) from None
         return annotated
 
     def _doc_of(self, node: avro.AvroType, props: Mapping[str, Any], doc: str | None) -> str | None:
@@ -276,15 +263,13 @@ class SchemaReader:
         if given is None or (isinstance(given, int) and given < 0):
             return made.version
         if isinstance(given, bool) or not isinstance(given, (int, str)):
-            raise SchemaError(
-                f"expected {names.VERSION_PROP} as an int or a text, got {given!r:.80}", path=path or None
-            )
+            raise SchemaError(f"expected {names.VERSION_PROP} as an int or a text, got {given!r:.80}", path=path)
         if made.version is not None and names.VERSION_PROP not in props:
             return made.version  # that of a logical type
         if made.version is not None and made.version != given:
             raise SchemaError(
                 f"expected the version {made.version} of {made.name}, got {names.VERSION_PROP} {given!r:.80}",
-                path=path or None,
+                path=path,
             )
         return given
 
@@ -297,7 +282,7 @@ class SchemaReader:
         if self.options.meta_data and given is not None:
             if not isinstance(given, dict) or not all(isinstance(text, str) for text in given.values()):
                 raise SchemaError(
-                    f"expected {names.PARAMETERS_PROP} to be an object of texts, got {given!r:.120}", path=path or None
+                    f"expected {names.PARAMETERS_PROP} to be an object of texts, got {given!r:.120}", path=path
                 )
             found |= given
         for key, value in props.items():
@@ -308,14 +293,14 @@ class SchemaReader:
     def _name_of(self, made: Schema, node: avro.AvroType, props: Mapping[str, Any], path: str) -> str | None:
         given = props.get(names.NAME_PROP)
         if given is not None and not isinstance(given, str):
-            raise SchemaError(f"expected {names.NAME_PROP} as text, got {given!r:.80}", path=path or None)
+            raise SchemaError(f"expected {names.NAME_PROP} as text, got {given!r:.80}", path=path)
         if given is None and isinstance(node, avro.Named) and made.name is None:
             given = node.name
         if given is None or given.startswith(names.FULL_DEFAULT_NAME):
             return made.name
         if made.name is not None and given != made.name:
             raise SchemaError(
-                f"expected {names.NAME_PROP} {made.name} for this logical type, got {given!r:.80}", path=path or None
+                f"expected {names.NAME_PROP} {made.name} for this logical type, got {given!r:.80}", path=path
             )
         return given
 

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import re
 from string import digits
-from typing import Final, TypeAlias
+from typing import Final
 from urllib.parse import quote_plus
 
+from streamnative_serdes.connect.logical import Enum
 from streamnative_serdes.connect.schema import Schema, Type
 from streamnative_serdes.errors import SchemaError
 
 from .options import AvroOptions
-
-Json: TypeAlias = object  # what json.loads returns
 
 NAMESPACE: Final = "io.confluent.connect.avro"
 DEFAULT_NAME: Final = "ConnectDefault"
@@ -46,9 +45,7 @@ PRECISION: Final = "connect.decimal.precision"
 DEFAULT_PRECISION: Final = 64
 
 UNION: Final = f"{NAMESPACE}.Union"
-ENUM: Final = f"{NAMESPACE}.Enum"
-ANY_UNION: Final = "org.apache.kafka.connect.data.Union"  # these two with generalized.sum.type.support
-ANY_ENUM: Final = "org.apache.kafka.connect.data.Enum"
+ANY_UNION: Final = "org.apache.kafka.connect.data.Union"  # these with generalized.sum.type.support
 ANY_UNION_NAME: Final = "connect_union_"
 ANY_UNION_FIELD: Final = "connect_union_field_"
 
@@ -70,23 +67,13 @@ def split_name(full: str, options: AvroOptions) -> tuple[str, str]:
     return ".".join(parts), scrubbed(last, options)
 
 
-def full_name(full: str, options: AvroOptions) -> str:
-    namespace, last = split_name(full, options)
-    return f"{namespace}.{last}" if namespace else last
-
-
 def enum_parameter(options: AvroOptions) -> str:
-    return ANY_ENUM if options.generalized_sum_type_support else ENUM
+    return Enum.LOGICAL_NAME if options.generalized_sum_type_support else Enum.AVRO_NAME
 
 
 def is_union(schema: Schema) -> bool:
     """Whether a struct stands for an Avro union, each field for a branch."""
     return schema.type is Type.STRUCT and (schema.name == UNION or ANY_UNION in (schema.parameters or {}))
-
-
-def is_enum(schema: Schema) -> bool:
-    parameters = schema.parameters or {}
-    return schema.type is Type.STRING and (ANY_ENUM in parameters or ENUM in parameters)
 
 
 def enum_name(schema: Schema, options: AvroOptions) -> str | None:

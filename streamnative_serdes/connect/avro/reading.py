@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from streamnative_serdes import _schema as avro
-from streamnative_serdes._paths import entry
+from streamnative_serdes.connect.containers import as_decoded, listed, paired
 from streamnative_serdes.connect.logical import logical_of
 from streamnative_serdes.connect.schema import Schema, Type
 from streamnative_serdes.connect.struct import Struct
 from streamnative_serdes.connect.values import SchemaAndValue
-from streamnative_serdes.errors import DecodeError, EncodeError
+from streamnative_serdes.errors import DecodeError
 
 from . import names
 from .anything import from_anything
@@ -23,7 +23,6 @@ Convert: TypeAlias = Callable[[Any], Any]
 
 _CONNECTS: Final = frozenset({"date", "time-millis", "timestamp-millis", "decimal"})
 _BRANCH = "connect.branch"  # namespace of the records that stand for the branches of unions
-_ONLY = "v"
 
 
 # --- which branch of a union a datum is -------------------------------------------------------------------------------
@@ -34,18 +33,18 @@ def with_branches(schema: avro.Schema) -> avro.Schema:
 
     A record takes no bytes of its own, so this schema reads the same bytes; but the data names the branch.
     """
-    if not _has_union(schema.root, set()):
-        return schema
-    return avro.Schema(schema.text, _WithBranches().of(schema.root))
+    if any(isinstance(node, avro.Union) and not _is_optional(node) for node in _types(schema.root, set())):
+        return avro.Schema(schema.text, _WithBranches().of(schema.root))
+    return schema
 
 
-def _has_union(node: avro.AvroType, seen: set[int]) -> bool:
-    if id(node) in seen:
-        return False
-    seen.add(id(node))
-    return (isinstance(node, avro.Union) and not _is_optional(node)) or any(
-        _has_union(child, seen) for child in avro.children(node)
-    )
+def _types(node: avro.AvroType, seen: set[int]) -> Iterator[avro.AvroType]:
+    """The type, and all types inside it, each once."""
+    if id(node) not in seen:
+        seen.add(id(node))
+        yield node
+        for child in avro.children(node):
+            yield from _types(child, seen)
 
 
 def _is_optional(node: avro.Union) -> bool:
@@ -65,10 +64,12 @@ class _WithBranches(avro.TreeCopy):
         if _is_optional(node):
             return super().union(node)
         self._unions += 1
-        prefix = f"{_BRANCH}.u{self._unions}_b"
+        prefix = f"{_BRANCH}.u{self._unions}_"
         return avro.Union(
             tuple(
-                branch if branch.kind == "null" else avro.Record(f"{prefix}{at}", (avro.Field(_ONLY, self.of(branch)),))
+                branch
+                if branch.kind == "null"
+                else avro.Record(f"{prefix}{at}", (avro.Field(avro.ONLY_FIELD, self.of(branch)),))
                 for at, branch in enumerate(node.branches)
             )
         )
@@ -81,7 +82,7 @@ def _wrapped_default(node: avro.AvroType, value: Any) -> Any:
     match node:
         case avro.Union():
             first = _wrapped_default(node.branches[0], value)
-            return first if _is_optional(node) else {_ONLY: first}
+            return first if _is_optional(node) else {avro.ONLY_FIELD: first}
         case avro.Array() if isinstance(value, list):
             return [_wrapped_default(node.items, item) for item in value]
         case avro.Map() if isinstance(value, dict):
@@ -134,18 +135,9 @@ def reader_of(
 
 def has_connects_logical_types(schema: avro.Schema) -> bool:
     """Whether the schema has logical types, and all of them are Connect's, so the codec's values are Connect's too."""
-    found = _logical_types(schema.root, set())
+    logical = (getattr(node, "logical", None) for node in _types(schema.root, set()))
+    found = {each.name for each in logical if each is not None}
     return bool(found) and found <= _CONNECTS
-
-
-def _logical_types(node: avro.AvroType, seen: set[int]) -> set[str]:
-    if id(node) in seen:
-        return set()
-    seen.add(id(node))
-    own = getattr(node, "logical", None)
-    return {own.name for own in (own,) if own is not None}.union(
-        *(_logical_types(child, seen) for child in avro.children(node))
-    )
 
 
 def _plain(datum: Any) -> Any:
@@ -167,18 +159,6 @@ def converter_of(schema: Schema, node: avro.AvroType, *, logical: bool = True) -
 
 def _same(datum: Any) -> Any:
     return datum
-
-
-def _logical(schema: Schema) -> Convert:
-    logical = logical_of(schema)
-
-    def convert(stored: Any) -> Any:
-        try:
-            return logical.to_logical(schema, stored)
-        except EncodeError as error:
-            raise DecodeError(error.message, hint=error.hint) from None
-
-    return convert
 
 
 def _small(schema: Schema) -> Convert:
@@ -222,9 +202,10 @@ class _Maker:
                 return self._entries(schema, node) if schema.type is Type.MAP else self._array(schema, node)
             case avro.Map():
                 return self._map(schema, node)
-        if logical_of(schema) is not None:
+        logical = logical_of(schema)
+        if logical is not None:
             done = not self._converts_logical and getattr(node, "logical", None) is not None
-            return _same if done else _logical(schema)
+            return _same if done else lambda stored: as_decoded(logical.to_logical, schema, stored)
         return _small(schema) if schema.type in (Type.INT8, Type.INT16) else _same
 
     def _struct(self, schema: Schema, node: avro.Record) -> Convert:
@@ -248,34 +229,12 @@ class _Maker:
 
     def _array(self, schema: Schema, node: avro.Array) -> Convert:
         item = self.nullable(schema.values, node.items)
-        if item is _same:
-            return _same
-
-        def convert(datum: Any) -> list[Any]:
-            at = 0
-            try:
-                for at, each in enumerate(datum):  # the codec's list, which nobody else has
-                    datum[at] = item(each)
-            except DecodeError as error:
-                raise error.inside(f"[{at}]") from None
-            found: list[Any] = datum
-            return found
-
-        return convert
+        return _same if item is _same else listed(item)
 
     def _map(self, schema: Schema, node: avro.Map) -> Convert:
         item = self.nullable(schema.values, node.values)
-        if item is _same:
-            return _same
-
-        def convert(datum: Any) -> dict[str, Any]:
-            key = ""
-            try:
-                return {(key := name): item(each) for name, each in datum.items()}
-            except DecodeError as error:
-                raise error.inside(entry(key)) from None
-
-        return convert
+        pairs = paired(_same, item)
+        return _same if item is _same else lambda datum: dict(pairs(datum))
 
     def _entries(self, schema: Schema, node: avro.Array) -> Convert:
         assert isinstance(node.items, avro.Record)
@@ -299,16 +258,16 @@ class _Maker:
         """A struct with the field of the branch that the record's name gives."""
         branches = [(at, branch) for at, branch in enumerate(node.branches) if branch.kind != "null"]
         fields = {
-            f"b{at}": (field.name, self.nullable(field.schema, branch))
+            at: (field.name, self.nullable(field.schema, branch))
             for (at, branch), field in zip(branches, schema.fields or (), strict=True)
         }
 
         def convert(datum: Any) -> Struct | None:
             if datum is None:
                 return None
-            name, field = fields[datum[0].rpartition("_")[2]]
+            name, field = fields[avro.branch_number(datum[0])]
             try:
-                return Struct.of_checked(schema, _set({name: field(datum[1][_ONLY])}))
+                return Struct.of_checked(schema, _set({name: field(datum[1][avro.ONLY_FIELD])}))
             except DecodeError as error:
                 raise error.inside(name) from None
 

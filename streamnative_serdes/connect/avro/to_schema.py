@@ -19,7 +19,7 @@ from .anything import ANYTHING
 from .defaults import fits, to_json
 from .options import AvroOptions
 
-_PLAIN: Final[Mapping[Type, str]] = {
+PLAIN: Final[Mapping[Type, str]] = {
     Type.INT8: "int",
     Type.INT16: "int",
     Type.INT32: "int",
@@ -30,7 +30,7 @@ _PLAIN: Final[Mapping[Type, str]] = {
     Type.STRING: "string",
     Type.BYTES: "bytes",
 }
-_LOGICAL: Final[Mapping[str, str]] = {
+LOGICAL: Final[Mapping[str, str]] = {
     Date.LOGICAL_NAME: "date",
     Time.LOGICAL_NAME: "time-millis",
     Timestamp.LOGICAL_NAME: "timestamp-millis",
@@ -114,7 +114,7 @@ class SchemaWriter:
             case Type.BYTES if (size := _size(schema, path)) is not None:
                 base = {"type": "fixed", **self._named(schema, path), "size": size}
             case _:
-                base = {"type": _PLAIN[schema.type]}
+                base = {"type": PLAIN[schema.type]}
         return base | self._properties(schema)
 
     # Types
@@ -184,9 +184,9 @@ class SchemaWriter:
         labels = [branch["name"] if "name" in branch else branch["type"] for branch in branches]
         for at, label in enumerate(labels):
             if label in labels[:at]:
-                raise SchemaError(f"two fields of a union are the Avro type {label!r:.80}", path=path or None)
+                raise SchemaError(f"two fields of a union are the Avro type {label!r:.80}", path=path)
         if not labels or labels == ["null"]:
-            raise SchemaError("a union needs at least one field", path=path or None)
+            raise SchemaError("a union needs at least one field", path=path)
         self.branches[schema] = tuple(labels[1:] if schema.optional else labels)
         return branches
 
@@ -200,7 +200,7 @@ class SchemaWriter:
         symbols = [key[len(prefix) :] for key in parameters if key.startswith(prefix)]
         for symbol in symbols:
             if not is_name(symbol):
-                raise SchemaError(f"expected symbols that are Avro names, got {symbol!r:.80}", path=path or None)
+                raise SchemaError(f"expected symbols that are Avro names, got {symbol!r:.80}", path=path)
         base = {"type": "enum", **self._given_name(name, path), **_doc(doc), "symbols": symbols}
         return base if default is None else {**base, "default": default}
 
@@ -229,7 +229,7 @@ class SchemaWriter:
         if first is not node and _without_default(first) != _without_default(node):
             raise SchemaError(
                 f"two different types have the name {node['name']!r:.120}",
-                path=path or None,
+                path=path,
                 hint=f"the other one is {where!r:.120}; give them different names, or the same doc, version, "
                 "parameters and fields"
                 if where
@@ -261,7 +261,7 @@ class SchemaWriter:
                 if default and not in_field:
                     raise SchemaError(
                         f"the type {name!r:.120} is used with different defaults, which Avro allows for fields only",
-                        path=path or None,
+                        path=path,
                         hint="give the types different names",
                     )
             self._defined[name][0].pop(names.DEFAULT_PROP, None)
@@ -273,8 +273,8 @@ class SchemaWriter:
         if schema.name == Decimal.LOGICAL_NAME:
             found |= _decimal(schema)
             self.exact = self.exact and most_digits(schema) is not None
-        elif schema.name is not None and schema.name in _LOGICAL:
-            found["logicalType"] = _LOGICAL[schema.name]
+        elif schema.name is not None and schema.name in LOGICAL:
+            found["logicalType"] = LOGICAL[schema.name]
         parameters = schema.parameters or {}
         return found | {key: text for key, text in parameters.items() if key.startswith(names.AVRO_PROPS)}
 
@@ -327,8 +327,7 @@ def _size(schema: Schema, path: str) -> int | None:
     try:
         return names.fixed_size(schema)
     except SchemaError as error:
-        error.path = error.path or path or None
-        raise
+        raise error.inside(path) from None
 
 
 def _doc(text: str | None) -> dict[str, Any]:
@@ -339,7 +338,7 @@ def _require_name(name: str, path: str) -> None:
     if not is_name(name):
         raise SchemaError(
             f"{name!r:.80} is not a valid Avro name",
-            path=path or None,
+            path=path,
             hint="scrub.invalid.names=true replaces what Avro does not allow",
         )
 

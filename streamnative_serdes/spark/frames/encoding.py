@@ -166,7 +166,7 @@ class TopicWriter:
         match self.root if root is None else only_branch(root), kind:
             case Record() as record, T.StructType():
                 names = kind.fieldNames()
-                self._refuse_unmatched(record, names, EncodeError, path=path or None)
+                self._refuse_unmatched(record, names, EncodeError, path=path)
                 for field in record.fields:
                     if field.name in names:
                         self.refuse_unmatched(kind[field.name].dataType, f"{path}.{field.name}".lstrip("."), field.type)

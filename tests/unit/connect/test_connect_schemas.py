@@ -266,7 +266,7 @@ def test_who_changes_a_default_changes_no_schema_and_no_other_value(
     schema: Schema, default: Any, change: Callable[[Any], object]
 ) -> None:
     before = copy.deepcopy(default)
-    made = SchemaBuilder.struct("S").field("f", schema.varied(False, default)).build()
+    made = SchemaBuilder.struct("S").field("f", schema.replaced(default=default)).build()
     change(default)
     lacking = SchemaBuilder.struct("S").build()
     converter = JsonConverter()
