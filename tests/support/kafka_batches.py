@@ -46,6 +46,13 @@ def legacy(*records: Rec, magic: int, codec: int = NONE) -> bytes:
     return data
 
 
+def wrapper(inside: bytes, *, magic: int = 1, codec: int = GZIP, offset: int = 0) -> bytes:
+    """A message of format 0 or 1 whose value is said to be a compressed message set."""
+    body = struct.pack(">bbq" if magic else ">bb", magic, codec, *(0,) * magic)
+    body += struct.pack(">ii", -1, len(inside)) + inside
+    return sealed(struct.pack(">qiI", offset, len(body) + 4, 0) + body)
+
+
 def patched(data: bytes, at: int, form: str, *numbers: Any) -> bytes:
     """The batch with other numbers at a byte, and the checksum that fits them."""
     changed = bytearray(data)

@@ -1,6 +1,8 @@
-"""Avro's binary encoding, implemented a second time and plainly, so that tests can build bytes by hand."""
+"""Avro's binary encoding, implemented a second time and plainly, so that tests can build bytes by hand; and damage."""
 
 from __future__ import annotations
+
+import random
 
 
 def varint(number: int) -> bytes:
@@ -15,3 +17,11 @@ def varint(number: int) -> bytes:
 def sized(data: bytes) -> bytes:
     """Encode ``data`` as Avro's bytes."""
     return varint(len(data)) + data
+
+
+def damaged(whole: bytes, rng: random.Random) -> bytearray:
+    """The bytes, up to four of which are others."""
+    changed = bytearray(whole)
+    for _ in range(rng.randint(1, 4)):
+        changed[rng.randrange(len(changed))] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
+    return changed

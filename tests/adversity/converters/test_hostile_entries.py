@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-import struct
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ import kop_golden as golden
 from child import run_limited
 from kafka_batches import Rec
 from kop_entries import _number, _text, sealed
+from wire import damaged
 
 from streamnative_serdes.converters import (
     KafkaEntryReader,
@@ -111,10 +112,8 @@ def test_records_that_are_cut_off_at_any_byte_are_an_error(codec: int) -> None:
 def test_messages_inside_a_set_that_are_cut_off_at_any_byte_are_an_error() -> None:
     inner = kb.legacy(RECORDS[0], magic=1)
     for end in range(1, len(inner)):
-        value = kb.gzipped(inner[:end])
-        body = struct.pack(">bbqii", 1, kb.GZIP, 0, -1, len(value)) + value
         with pytest.raises(DecodeError):
-            batches(kb.sealed(struct.pack(">qiI", 0, len(body) + 4, 0) + body))
+            batches(kb.wrapper(kb.gzipped(inner[:end])))
 
 
 @pytest.mark.parametrize("whole", [kb.batch(*RECORDS), kb.legacy(*RECORDS, magic=1), golden.KAFKA_BATCH])
@@ -124,11 +123,9 @@ def test_any_damaged_bytes_are_read_or_refused(whole: bytes) -> None:
     read = KafkaEntryReader(check_crc=False).entry if whole is golden.KAFKA_BATCH else None
     refused = 0
     for _ in range(4000):
-        damaged = bytearray(whole)
-        for _ in range(rng.randint(1, 4)):
-            damaged[rng.randrange(len(damaged))] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
+        data = bytes(damaged(whole, rng))
         try:
-            list(read(damaged)) if read else batches(bytes(damaged), check_crc=False)
+            list(read(data)) if read else batches(data, check_crc=False)
         except DecodeError:
             refused += 1
     assert 100 < refused < 4000
@@ -140,14 +137,11 @@ def test_any_damaged_pulsar_entry_is_read_or_refused() -> None:
     converter = PulsarToKafkaConverter(check_crc=False)
     for whole in (golden.PULSAR_BATCH, golden.JAVA_KEY_VALUE):
         for _ in range(3000):
-            damaged = bytearray(whole)
-            for _ in range(rng.randint(1, 4)):
-                damaged[rng.randrange(len(damaged))] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
-            for convert in (lambda data: list(reader.entry(data)), lambda data: converter.convert(memoryview(data))):
-                try:
-                    convert(damaged)
-                except (DecodeError, EncodeError):
-                    continue
+            data = damaged(whole, rng)
+            with suppress(DecodeError):
+                list(reader.entry(data))
+            with suppress(DecodeError, EncodeError):
+                converter.convert(memoryview(data))
 
 
 @pytest.mark.parametrize("codec", range(1, 5))
@@ -157,10 +151,8 @@ def test_damaged_compressed_data_are_read_or_refused(codec: int) -> None:
     for _ in range(1500):
         records = bytearray(whole[61:])
         records[rng.randrange(len(records))] = rng.randrange(256)
-        try:
+        with suppress(DecodeError):
             batches(kb.with_records(whole, bytes(records), attributes=codec), check_crc=False, max_batch_size=MIB)
-        except DecodeError:
-            continue
 
 
 def bomb(codec: int, size: int) -> bytes:
@@ -216,26 +208,28 @@ def test_the_peak_of_memory_is_bounded_by_the_declared_maximum() -> None:
             try:
                 for message in KafkaEntryReader(max_batch_size=32 * MIB, check_crc=False).batches(data):
                     count += 1
+                    if count == 500_000:
+                        break
             except DecodeError as error:
                 return f"{count} {'got more' in str(error)}"
             return str(count)
-        million = b"\\x0c\\0\\0\\0\\1\\1\\0" * 4_000_000
-        many = batch(4, bytes(cramjam.zstd.compress(million)), 4_000_000)
+        tiny = b"\\x0c\\0\\0\\0\\1\\1\\0" * 4_000_000
+        many = batch(4, bytes(cramjam.zstd.compress(tiny)), 4_000_000)
         inner = struct.pack(">qiIbbii", 0, 14, 0, 0, 0, -1, -1) * 1_000_000
         value = gzip.compress(inner)
-        del inner, million
+        del inner, tiny
         body = struct.pack(">bbii", 0, 1, -1, len(value)) + value
         small = struct.pack(">qiI", 0, len(body) + 4, 0) + body
         import zlib
         packer = zlib.compressobj(9, zlib.DEFLATED, 31)
-        huge = b"".join([packer.compress(bytes(MIB)) for _ in range(1024)]) + packer.flush()
-        huge = batch(1, huge, 1)
+        first, other = (packer.compress(bytes(MIB)) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+        huge = batch(1, first + other * 1023, 1)
         before = peak()
         results = [read(many), read(small), read(huge)]
         print(*results, 32 <= peak() - before <= 64 + 2 * 32)
         """
     )
-    assert said == "4000000 1000000 0 True True\n"
+    assert said == "500000 500000 0 True True\n"
 
 
 def test_an_entry_of_many_tiny_messages_is_bounded_when_it_is_converted() -> None:

@@ -53,7 +53,7 @@ def written(steps: list[tuple[int, int, int]]) -> Log:
         if kind in (COMMIT, ABORT):
             if producer in begun:
                 log.commits[begun.pop(producer)] = kind == COMMIT
-            log.append(marker(producer, kind == COMMIT), 1)
+            log.append(kb.marker(producer, commits=kind == COMMIT), 1)
             continue
         number = None
         if kind == RECORDS:
@@ -63,13 +63,6 @@ def written(steps: list[tuple[int, int, int]]) -> Log:
         whose = {} if number is None else {"producer_id": producer, "transactional": True}
         log.append(kb.batch(*[Rec(b"x" * 20)] * size, **whose), size)  # type: ignore[arg-type]
     return log
-
-
-def marker(producer: int, commits: bool) -> bytes:
-    """A control batch: the end of a producer's transaction."""
-    record = Rec(struct.pack(">hi", 0, 0), struct.pack(">hh", 0, int(commits)))
-    batch = kb.batch(record, producer_id=producer, transactional=True)
-    return kb.patched(batch, 21, ">h", kb.TRANSACTIONAL | kb.CONTROL)
 
 
 @settings(max_examples=150)

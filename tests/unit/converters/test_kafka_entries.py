@@ -291,9 +291,7 @@ def test_lz4_of_format_0_may_have_the_wrong_checksum_of_its_header(broken: bool)
         frame[end] = xxh32(bytes(frame[:end])) >> 8 & 0xFF
         with pytest.raises(cramjam.DecompressionError):
             cramjam.lz4.decompress(frame)
-    inside = bytes(frame)
-    body = struct.pack(">bbii", 0, kb.LZ4, -1, len(inside)) + inside
-    data = kb.sealed(struct.pack(">qiI", 1, len(body) + 4, 0) + body)
+    data = kb.wrapper(bytes(frame), magic=0, codec=kb.LZ4, offset=1)
     assert [message.key for message in batches(data)] == [b"k1", b"\x00\xff"]
 
 
@@ -309,27 +307,21 @@ def test_formats_may_follow_each_other() -> None:
     assert [message.timestamp for message in batches(data)] == [-1, golden.TIMESTAMP, golden.TIMESTAMP]
 
 
-def test_compressed_messages_are_not_compressed_again() -> None:
-    inner = kb.legacy(RECORDS[4], magic=1, codec=kb.GZIP)
-    body = struct.pack(">bbqii", 1, kb.GZIP, 0, -1, len(kb.gzipped(inner))) + kb.gzipped(inner)
-    with pytest.raises(DecodeError, match="expected plain messages of format 1, got one that is compressed again"):
-        batches(kb.sealed(struct.pack(">qiI", 0, len(body) + 4, 0) + body))
+PLAIN = kb.legacy(RECORDS[0], magic=1)
 
 
-def test_offsets_inside_a_compressed_message_that_exceed_an_int64_are_refused() -> None:
-    inner = kb.patched(kb.legacy(RECORDS[0], magic=1), 0, ">q", 5) + kb.legacy(RECORDS[0], magic=1)
-    value = kb.gzipped(inner)
-    body = struct.pack(">bbqii", 1, kb.GZIP, 0, -1, len(value)) + value
-    data = kb.sealed(struct.pack(">qiI", 2**63 - 1, len(body) + 4, 0) + body)
-    with pytest.raises(DecodeError, match=r"expected offsets from 0 to 2\*\*63 - 1, got 9223372036854775812"):
-        batches(data)
-
-
-def test_compressed_messages_have_one_format() -> None:
-    inner = kb.gzipped(kb.legacy(RECORDS[0], magic=0))
-    body = struct.pack(">bbqii", 1, kb.GZIP, 0, -1, len(inner)) + inner
-    with pytest.raises(DecodeError, match="expected plain messages of format 1, got one of format 0"):
-        batches(kb.sealed(struct.pack(">qiI", 0, len(body) + 4, 0) + body))
+@pytest.mark.parametrize(
+    ("inside", "offset", "said"),
+    [
+        (kb.legacy(RECORDS[4], magic=1, codec=kb.GZIP), 0, "messages of format 1, got one that is compressed again"),
+        (kb.legacy(RECORDS[0], magic=0), 0, "expected plain messages of format 1, got one of format 0"),
+        (kb.patched(PLAIN, 0, ">q", 5) + PLAIN, 2**63 - 1, r"from 0 to 2\*\*63 - 1, got 9223372036854775812"),
+    ],
+    ids=["compressed again", "another format", "offsets beyond an int64"],
+)
+def test_a_set_that_cannot_be_inside_a_compressed_message_is_refused(inside: bytes, offset: int, said: str) -> None:
+    with pytest.raises(DecodeError, match=said):
+        batches(kb.wrapper(kb.gzipped(inside), offset=offset))
 
 
 # Isolation
