@@ -148,12 +148,9 @@ def _values(schema: Schema) -> st.SearchStrategy[Any]:
     if symbols:
         return st.sampled_from(list(symbols))
     if schema.type is Type.ARRAY:
-        assert schema.value_schema is not None
-        return st.lists(values(schema.value_schema), max_size=3)
+        return st.lists(values(schema.values), max_size=3)
     if schema.type is Type.MAP:
-        assert schema.key_schema is not None
-        assert schema.value_schema is not None
-        return st.dictionaries(values(schema.key_schema), values(schema.value_schema), max_size=3)
+        return st.dictionaries(values(schema.keys), values(schema.values), max_size=3)
     if schema.type is Type.STRUCT:
         return structs(schema)
     return PRIMITIVES[schema.type]
@@ -176,36 +173,35 @@ def data(**options: Any) -> st.SearchStrategy[tuple[Schema, Any]]:
     return schemas(**options).flatmap(lambda schema: st.tuples(st.just(schema), values(schema)))
 
 
-def filled(schema: Schema, value: Any) -> Any:
-    """The value with defaults in place of None and of fields that are not set, as converters write it."""
+def filled(schema: Schema, value: Any, *, nulls: bool = False) -> Any:
+    """The value with defaults in place of None and of fields that are not set, as converters write it.
+
+    With ``nulls``, None stays None but in fields, as in Avro.
+    """
     if value is None:
-        return None if schema.default is None else filled(schema, schema.default)
+        return None if nulls or schema.default is None else filled(schema, schema.default)
     if schema.type is Type.ARRAY:
-        return [filled(_of(schema.value_schema), each) for each in value]
+        return [filled(schema.values, each, nulls=nulls) for each in value]
     if schema.type is Type.MAP:
-        return {key: filled(_of(schema.value_schema), each) for key, each in value.items()}
+        return {key: filled(schema.values, each, nulls=nulls) for key, each in value.items()}
     if schema.type is not Type.STRUCT:
         return value
-    fields = {name: filled(kind, dict.get(value, name)) for name, _, kind in schema.fields or ()}
+    fields = {name: filled(kind, value[name], nulls=nulls) for name, _, kind in schema.fields or ()}
     found = {name: each for name, each in fields.items() if each is not None}
-    return Struct.of_checked(filled_schema(schema.replaced(default=None)), found)
+    return Struct.of_checked(filled_schema(schema.replaced(default=None), nulls=nulls), found)
 
 
-def filled_schema(schema: Schema) -> Schema:
+def filled_schema(schema: Schema, *, nulls: bool = False) -> Schema:
     """The schema with its defaults filled in, at all depths."""
-    changes: dict[str, Any] = {"default": filled(schema, schema.default)}
-    if schema.value_schema is not None:
-        changes["value_schema"] = filled_schema(schema.value_schema)
-    if schema.key_schema is not None:
-        changes["key_schema"] = filled_schema(schema.key_schema)
+    changes: dict[str, Any] = {
+        name: filled_schema(kind, nulls=nulls)
+        for name in ("key_schema", "value_schema")
+        if (kind := getattr(schema, name)) is not None
+    }
     if schema.fields is not None:
-        changes["fields"] = tuple(Field(name, at, filled_schema(kind)) for name, at, kind in schema.fields)
-    return schema.replaced(**changes)
-
-
-def _of(schema: Schema | None) -> Schema:
-    assert schema is not None
-    return schema
+        fields = ((name, at, filled_schema(kind, nulls=nulls)) for name, at, kind in schema.fields)
+        changes["fields"] = tuple(map(Field._make, fields))
+    return schema.replaced(default=filled(schema, schema.default, nulls=nulls), **changes)
 
 
 _NUMBERS = [Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64]

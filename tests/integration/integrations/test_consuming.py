@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
-from confluent_kafka.error import ConsumeError, ValueDeserializationError
+from confluent_kafka.error import ValueDeserializationError
 from schemas import record
 from servers import Kafka
 
@@ -313,20 +313,6 @@ def test_aborted_messages_are_no_rows_and_the_end_is_reached(place: Place) -> No
         assert [each.offset for each in consumer.commit(asynchronous=False) or ()] == [5]
 
 
-def test_the_end_is_known_and_passes_when_more_comes(place: Place) -> None:
-    place.write(range(3))
-    with place.consumer() as consumer:
-        assert not consumer.at_end  # nothing is assigned yet
-        assert len(rows_of(consumer, 3)) == 3
-        until = time.monotonic() + SECONDS
-        while not consumer.at_end and time.monotonic() < until:
-            assert consumer.read_batch(10, 0.5).num_rows == 0
-        assert consumer.at_end
-        place.write(range(3, 6))
-        assert consumer.read_batch(1, SECONDS).num_rows == 1
-        assert not consumer.at_end
-
-
 def test_several_topics_are_a_batch_each(place: Place, kafka: Kafka, registry: LocalRegistry) -> None:
     other = new_place(kafka, registry, 1)
     place.write(range(3), 1)
@@ -363,30 +349,6 @@ def test_a_second_subscription_takes_the_place_of_the_first(
             consumer.unsubscribe()
         consumer.subscribe([other.topic])
         assert ids(rows_of(consumer, 2)) == [5, 6]
-
-
-def test_an_error_of_the_client_waits_for_the_rows_before_it(place: Place) -> None:
-    place.write(range(3))
-    consumer = ArrowConsumer({**place.group, "auto.offset.reset": "error"})
-    try:
-        consumer.assign([TopicPartition(place.topic, 0, 0), TopicPartition(place.topic, 1, 99)])
-        rows: list[int] = []
-        with pytest.raises(ConsumeError) as caught:  # noqa: PT012 - as often as it takes
-            for _ in range(100):
-                rows += consumer.read_batch(10, 0.5)["id"].to_pylist()
-        rows += consumer.read_batch(3 - len(rows), SECONDS)["id"].to_pylist() if len(rows) < 3 else []
-        assert caught.value.name == "_AUTO_OFFSET_RESET"
-        assert rows == [0, 1, 2]
-    finally:
-        consumer.close()
-
-
-def test_a_closed_consumer_says_so(place: Place) -> None:
-    consumer = place.consumer()
-    consumer.close()
-    with pytest.raises(RuntimeError, match="closed"):
-        consumer.read_batch(1, 0.1)
-    consumer.close()
 
 
 def test_messages_that_the_broker_refuses_are_counted_and_raised(kafka: Kafka, registry: LocalRegistry) -> None:

@@ -7,23 +7,12 @@ from decimal import Decimal as PythonDecimal
 from typing import Any
 
 import pytest
-from connect_strategies import data
+from connect_strategies import data, filled, filled_schema
 from hypothesis import HealthCheck, assume, given, settings
 
 from streamnative_serdes import _schema as avro
 from streamnative_serdes.codec import Codec
-from streamnative_serdes.connect import (
-    STRING,
-    Date,
-    Decimal,
-    Field,
-    Schema,
-    SchemaBuilder,
-    Struct,
-    Time,
-    Timestamp,
-    Type,
-)
+from streamnative_serdes.connect import STRING, Date, Decimal, Schema, SchemaBuilder, Struct, Time, Timestamp, Type
 from streamnative_serdes.connect.avro.options import AvroOptions
 from streamnative_serdes.connect.avro.reading import has_connects_logical_types, reader_of, with_branches
 from streamnative_serdes.connect.avro.to_schema import avro_schema
@@ -39,32 +28,6 @@ OPTIONS = {
 options = pytest.mark.parametrize("chosen", OPTIONS.values(), ids=OPTIONS)
 
 few = settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
-
-
-def filled(schema: Schema, value: Any) -> Any:
-    """The value with defaults in place of fields that are not set."""
-    if value is None:
-        return None
-    if schema.type is Type.ARRAY:
-        return [filled(schema.value_schema, item) for item in value]  # type: ignore[arg-type]
-    if schema.type is Type.MAP:
-        return {key: filled(schema.value_schema, item) for key, item in value.items()}  # type: ignore[arg-type]
-    if schema.type is not Type.STRUCT:
-        return value
-    fields = {name: filled(kind, value[name]) for name, _, kind in schema.fields or ()}
-    return Struct.of_checked(
-        filled_schema(schema.replaced(default=None)), {k: v for k, v in fields.items() if v is not None}
-    )
-
-
-def filled_schema(schema: Schema) -> Schema:
-    fields = schema.fields and tuple(Field(name, at, filled_schema(kind)) for name, at, kind in schema.fields)
-    inner = {
-        name: filled_schema(kind)
-        for name in ("key_schema", "value_schema")
-        if (kind := getattr(schema, name)) is not None
-    }
-    return schema.replaced(default=filled(schema, schema.default), fields=fields, **inner)
 
 
 def written(schema: Schema, value: Any, made: AvroOptions) -> tuple[avro.Schema, bytes]:
@@ -90,8 +53,8 @@ def test_data_comes_back_with_its_schema_and_with_defaults_filled_in(
     found = reader_of(parsed, codec.decode, chosen, schema.version if isinstance(schema.version, int) else None)(
         message
     )
-    assert found.schema == filled_schema(schema)
-    assert same_value(found.value, filled(schema, value))
+    assert found.schema == filled_schema(schema, nulls=True)
+    assert same_value(found.value, filled(schema, value, nulls=True))
     assert written(*found, chosen)[1] == message  # type: ignore[arg-type]
 
 

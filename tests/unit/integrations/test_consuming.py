@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
@@ -12,17 +12,8 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("confluent_kafka")
 
-from confluent_kafka import (  # noqa: E402
-    OFFSET_BEGINNING,
-    Consumer,
-    KafkaError,
-    KafkaException,
-    Message,
-    TopicPartition,
-)
-from confluent_kafka.error import (  # noqa: E402
-    ConsumeError,
-)
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition  # noqa: E402
+from confluent_kafka.error import ConsumeError  # noqa: E402
 from consumed import Message as report  # noqa: E402
 from schemas import record  # noqa: E402
 
@@ -46,36 +37,34 @@ from streamnative_serdes.integrations.consuming import (  # noqa: E402
 from streamnative_serdes.testing import LocalRegistry, MockBroker  # noqa: E402
 
 TOPICS = (
-    *(
-        "rows",
-        "more",
-        "bare",
-        "empty",
-        "once",
-        "stopped",
-        "revoked",
-        "queue",
-        "dropped",
-        "large",
-        "nulls",
-        "first",
-        "second",
-        "latest",
-        "end",
-    ),
-    *("commits", "together", "faults", "interrupted", "again-seek", "again-incremental_assign"),
+    *("rows", "more", "bare", "empty", "once", "stopped", "revoked", "queue", "dropped", "large", "nulls", "first"),
+    *("second", "latest", "end", "commits", "together", "faults", "interrupted"),
+    *("again-seek", "again-incremental_assign"),
 )
 ROW: dict[str, Any] = record("Row", ("id", "long"), ("note", ["null", "string"], None))
 SECONDS = 30.0
-NEEDS_SET_ERROR = pytest.mark.skipif(
-    not hasattr(Message, "set_error"), reason="this confluent-kafka cannot put an error into a message"
-)
 
 
 @pytest.fixture(scope="module")
 def conf() -> Iterator[dict[str, Any]]:
     with LocalRegistry() as registry, MockBroker(dict.fromkeys(TOPICS, 1)) as broker:
         yield {"bootstrap.servers": broker.bootstrap_servers, "schema.registry.url": registry.url, "log_level": 2}
+
+
+def with_serdes(conf: dict[str, Any], **serdes: Any) -> dict[str, Any]:
+    """The client's options with SerDes in place of those of SerDes."""
+    plain = {name: value for name, value in conf.items() if name != "schema.registry.url"}
+    return plain | {f"value.{kind}": made for kind, made in serdes.items()}
+
+
+@pytest.fixture(scope="module")
+def registry(conf: dict[str, Any]) -> dict[str, Any]:
+    return {"schema.registry.url": conf["schema.registry.url"]}
+
+
+def written(conf: dict[str, Any], topic: str, ids: Iterable[int]) -> None:
+    with ArrowProducer(conf, topic, ROW) as producer:
+        producer.write(pa.table({"id": pa.array(ids)}))
 
 
 def consuming(conf: dict[str, Any], topic: str, schema: object = None, **more: Any) -> ArrowConsumer:
@@ -133,6 +122,9 @@ def test_an_offset_store_that_is_off_is_accepted(conf: dict[str, Any]) -> None:
         consumer.unsubscribe()
         with pytest.raises(ConfigError, match="no topic yet"):
             consumer.read_batch(1, 0.0)
+    with pytest.raises(RuntimeError, match="closed"):
+        consumer.read_batches(1, 0.1)
+    consumer.close()
 
 
 @pytest.mark.parametrize(
@@ -243,17 +235,19 @@ def test_parts_of_messages_may_be_null_in_all_rows_and_times_may_have_nanosecond
     assert batch.column("timestamp").cast(pa.int64()).to_pylist()[1] == 1_700_000_000_123_000
 
 
-def test_frames_of_any_kind_are_written_and_the_key_is_a_field_if_the_schema_has_it(conf: dict[str, Any]) -> None:
+def test_frames_of_any_kind_are_written_and_the_key_is_a_field_if_the_schema_has_it(
+    conf: dict[str, Any], registry: dict[str, Any]
+) -> None:
     rows = [{"id": 1, "note": "a"}, {"id": 2, "note": "b"}]
     with ArrowProducer(conf, "rows", ROW, key="note") as producer:  # a field, and the key too
         assert producer.write(pa.Table.from_pylist(rows)) == 2
     with ArrowProducer(conf, "rows", ROW, key="who") as producer:  # the key alone, while a field has no column
         assert producer.write(pa.RecordBatch.from_pylist([{"id": 3, "who": b"c"}])) == 1
+    batch = pa.RecordBatch.from_pylist([{"id": 4, "note": "d"}])
     with ArrowProducer(conf, "rows", ROW) as producer:
-        assert producer.write(pa.RecordBatchReader.from_batches(*_stream([{"id": 4, "note": "d"}]))) == 1
-    serializer = KafkaAvroSerializer({"schema.registry.url": conf["schema.registry.url"]}, ROW)
-    plain = {name: value for name, value in conf.items() if name != "schema.registry.url"}
-    with ArrowProducer({**plain, "value.serializer": serializer}, "rows", key="who") as producer:
+        assert producer.write(pa.RecordBatchReader.from_batches(batch.schema, [batch])) == 1
+    serializer = KafkaAvroSerializer(registry, ROW)
+    with ArrowProducer(with_serdes(conf, serializer=serializer), "rows", key="who") as producer:
         assert producer.write(pa.table({"id": pa.array([], pa.int64()), "who": pa.nulls(0)})) == 0
         assert producer.write(pa.table({"id": [5], "who": pa.nulls(1)})) == 1
     assert serializer.stats()["messages"] == 1  # and it is not closed
@@ -263,11 +257,6 @@ def test_frames_of_any_kind_are_written_and_the_key_is_a_field_if_the_schema_has
     assert batch["key"].to_pylist() == [b"a", b"b", b"c", None, None]
     assert batch["offset"].to_pylist() == list(range(5))
     assert batch["note"].to_pylist() == ["a", "b", None, "d", None]
-
-
-def _stream(rows: list[dict[str, Any]]) -> tuple[Any, list[Any]]:
-    batch = pa.RecordBatch.from_pylist(rows)
-    return batch.schema, [batch]
 
 
 def test_pandas_rows_may_have_an_index_without_a_name(conf: dict[str, Any]) -> None:
@@ -308,8 +297,7 @@ def test_an_empty_batch_has_the_columns_as_soon_as_there_is_a_schema(conf: dict[
         assert read_nothing(consumer).schema.names == ["key", "why"]
     with consuming(conf, "bare") as consumer:
         assert read_nothing(consumer).schema.names == []
-    with ArrowProducer(conf, "bare", ROW) as producer:
-        producer.write(pa.table({"id": [1]}))
+    written(conf, "bare", [1])
     with consuming(conf, "bare", {**ROW, "fields": ROW["fields"][:1]}, error_column="why") as consumer:
         assert consumer.read_batch(0, 0.0).schema.names == ["id", "why"]  # the message may be there already
         assert read(consumer, 1).schema == read_nothing(consumer).schema
@@ -337,27 +325,22 @@ def test_a_batch_without_dead_letters_is_not_split(conf: dict[str, Any]) -> None
             split_errors(batch, name)
 
 
-def test_the_end_is_known_until_more_comes_or_a_batch_fails(conf: dict[str, Any]) -> None:
-    def write(number: int) -> None:
-        with ArrowProducer(conf, "end", ROW) as producer:
-            producer.write(pa.table({"id": [number]}))
-
+def test_the_end_is_known_until_more_comes_or_a_batch_fails(conf: dict[str, Any], registry: dict[str, Any]) -> None:
     def until_end(consumer: ArrowConsumer) -> list[int]:
         found: list[int] = []
         while not consumer.at_end:
             found += consumer.read_batch(5, SECONDS)["id"].to_pylist()
         return found
 
-    write(1)
-    deserializer = Failing({"schema.registry.url": conf["schema.registry.url"]})
-    plain = {name: value for name, value in conf.items() if name != "schema.registry.url"}
-    with consuming({**plain, "value.deserializer": deserializer}, "end") as consumer:
+    written(conf, "end", [1])
+    deserializer = Failing(registry)
+    with consuming(with_serdes(conf, deserializer=deserializer), "end") as consumer:
         assert until_end(consumer) == [1]
-        write(2)
+        written(conf, "end", [2])
         assert read(consumer, 1)["id"].to_pylist() == [2]
         assert not consumer.at_end
         assert until_end(consumer) == []
-        write(3)
+        written(conf, "end", [3])
         deserializer.error = ZeroDivisionError()
         with pytest.raises(ZeroDivisionError):
             consumer.read_batch(5, SECONDS)
@@ -367,8 +350,7 @@ def test_the_end_is_known_until_more_comes_or_a_batch_fails(conf: dict[str, Any]
 
 @pytest.mark.parametrize("way", ["seek", "incremental_assign"])
 def test_a_partition_that_is_read_again_is_not_at_its_end(conf: dict[str, Any], way: str) -> None:
-    with ArrowProducer(conf, f"again-{way}", ROW) as producer:
-        producer.write(pa.table({"id": range(3)}))
+    written(conf, f"again-{way}", range(3))
     place = TopicPartition(f"again-{way}", 0, 0)
     with consuming(conf, f"again-{way}") as consumer:
         while not consumer.at_end:
@@ -383,8 +365,7 @@ def test_a_partition_that_is_read_again_is_not_at_its_end(conf: dict[str, Any], 
 
 
 def test_an_error_of_the_client_is_raised_once_after_the_rows(conf: dict[str, Any]) -> None:
-    with ArrowProducer(conf, "faults", ROW) as producer:
-        producer.write(pa.table({"id": range(5)}))
+    written(conf, "faults", range(5))
     with consuming({**conf, "auto.offset.reset": "error"}, "faults") as consumer:
         consumer.assign([TopicPartition("faults", 0, 0), TopicPartition("empty", 0, 999)])
         faults, rows = 0, 0
@@ -427,12 +408,12 @@ class Failing(KafkaAvroDeserializer):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError()])
-def test_messages_come_again_after_whatever_stops_a_batch(conf: dict[str, Any], error: BaseException) -> None:
-    with ArrowProducer(conf, "stopped", ROW) as producer:
-        producer.write(pa.table({"id": [1, 2, 3]}))
-    deserializer = Failing({"schema.registry.url": conf["schema.registry.url"]})
-    plain = {name: value for name, value in conf.items() if name != "schema.registry.url"}
-    with consuming({**plain, "value.deserializer": deserializer}, "stopped") as consumer:
+def test_messages_come_again_after_whatever_stops_a_batch(
+    conf: dict[str, Any], registry: dict[str, Any], error: BaseException
+) -> None:
+    written(conf, "stopped", [1, 2, 3])
+    deserializer = Failing(registry)
+    with consuming(with_serdes(conf, deserializer=deserializer), "stopped") as consumer:
         deserializer.error = error
         with pytest.raises(type(error)):
             consumer.read_batch(3, SECONDS)
@@ -440,8 +421,8 @@ def test_messages_come_again_after_whatever_stops_a_batch(conf: dict[str, Any], 
         assert read(consumer, 3)["id"].to_pylist()[:3] == [1, 2, 3]
 
 
-def interrupt(monkeypatch: pytest.MonkeyPatch, before: int = 0) -> None:
-    """Ctrl-C once, while the client has taken messages and not returned them; so often it returns some before."""
+def interrupted(monkeypatch: pytest.MonkeyPatch, consumer: ArrowConsumer, count: int, before: int = 0) -> None:
+    """A read_batch with a Ctrl-C while the client has taken messages and not returned them, but ``before`` times."""
     left = [before]
 
     def consume(take: Any, most: int, seconds: float) -> Any:
@@ -454,13 +435,14 @@ def interrupt(monkeypatch: pytest.MonkeyPatch, before: int = 0) -> None:
         return found
 
     monkeypatch.setattr(arrow_consumer, "consumed", consume)
+    with pytest.raises(KeyboardInterrupt):
+        consumer.read_batch(count, SECONDS)
 
 
 @pytest.fixture(scope="module")
 def ten_rows(conf: dict[str, Any]) -> dict[str, Any]:
     """The options of a consumer of the topic "interrupted", whose ids are the offsets, in batches of one."""
-    with ArrowProducer(conf, "interrupted", ROW) as producer:
-        producer.write(pa.table({"id": range(10)}))
+    written(conf, "interrupted", range(10))
     return {**conf, "auto.offset.reset": "earliest"}
 
 
@@ -476,19 +458,13 @@ def test_an_interrupt_loses_no_message_of_partitions_that_were_assigned_by_hand(
     with ArrowConsumer({**ten_rows, "group.id": f"by-hand-{offset}", "auto.offset.reset": "latest"}) as consumer:
         consumer.assign([TopicPartition("interrupted", 0, offset)])
         for _ in range(2):  # the second time, the client has no position, as after each seek
-            interrupt(monkeypatch)
-            with pytest.raises(KeyboardInterrupt):
-                consumer.read_batch(2, SECONDS)
+            interrupted(monkeypatch, consumer, 2)
         assert consumer.commit(asynchronous=False) == []
         assert ids_of(consumer, 1, 1) == [begin, begin + 1]
-        interrupt(monkeypatch)
-        with pytest.raises(KeyboardInterrupt):
-            consumer.read_batch(1, SECONDS)
+        interrupted(monkeypatch, consumer, 1)
         assert ids_of(consumer, 1) == [begin + 2]
         consumer.seek(TopicPartition("interrupted", 0, 1))
-        interrupt(monkeypatch)
-        with pytest.raises(KeyboardInterrupt):
-            consumer.read_batch(1, SECONDS)
+        interrupted(monkeypatch, consumer, 1)
         assert ids_of(consumer, 1) == [1]
 
 
@@ -499,11 +475,8 @@ def test_an_interrupt_loses_no_message_that_came_after_the_end(
         consumer.assign([TopicPartition("latest", 0)])
         assert consumer.read_batch(1, SECONDS).num_rows == 0
         assert consumer.at_end
-        with ArrowProducer(conf, "latest", ROW) as producer:
-            producer.write(pa.table({"id": [1, 2]}))
-        interrupt(monkeypatch)
-        with pytest.raises(KeyboardInterrupt):
-            consumer.read_batch(2, SECONDS)
+        written(conf, "latest", [1, 2])
+        interrupted(monkeypatch, consumer, 2)
         assert ids_of(consumer, 2) == [1, 2]
 
 
@@ -517,13 +490,9 @@ def test_an_interrupt_loses_no_message_of_a_group_whatever_it_has_committed(
             before.commit(offsets=[TopicPartition("interrupted", 0, committed)], asynchronous=False)
     with ArrowConsumer(options) as consumer:
         consumer.subscribe(["interrupted"])
-        interrupt(monkeypatch)
-        with pytest.raises(KeyboardInterrupt):
-            consumer.read_batch(5, SECONDS)
+        interrupted(monkeypatch, consumer, 5)
         assert ids_of(consumer, 3) == list(range(committed, committed + 3))
-        interrupt(monkeypatch)
-        with pytest.raises(KeyboardInterrupt):
-            consumer.read_batch(5, SECONDS)
+        interrupted(monkeypatch, consumer, 5)
         (found,) = consumer.commit(asynchronous=False) or ()
         assert found.offset == committed + 3  # those of the rows that were returned
 
@@ -540,9 +509,7 @@ def test_messages_of_a_step_before_an_interrupt_come_again_too(
     monkeypatch.setattr(ArrowConsumer, "_take", one_by_one)
     with ArrowConsumer({**ten_rows, "group.id": "steps"}) as consumer:
         consumer.subscribe(["interrupted"])
-        interrupt(monkeypatch, before=2)
-        with pytest.raises(KeyboardInterrupt):
-            consumer.read_batch(5, SECONDS)
+        interrupted(monkeypatch, consumer, 5, before=2)
         assert ids_of(consumer, 4) == [0, 1, 2, 3]
 
 
@@ -559,9 +526,7 @@ def test_no_message_is_taken_while_the_committed_offset_is_not_known(
 
     with ArrowConsumer({**ten_rows, "group.id": f"away-{as_answer}"}) as consumer:
         consumer.subscribe(["interrupted"])
-        interrupt(monkeypatch)
-        with pytest.raises(KeyboardInterrupt):
-            consumer.read_batch(5, SECONDS)
+        interrupted(monkeypatch, consumer, 5)
         monkeypatch.setattr(ArrowConsumer, "committed", no_answer)
         for _ in range(2):
             with pytest.raises(ConsumeError, match="_TIMED_OUT"):
@@ -573,8 +538,7 @@ def test_no_message_is_taken_while_the_committed_offset_is_not_known(
 def test_rows_that_come_with_an_error_are_returned_before_it(
     conf: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with ArrowProducer(conf, "together", ROW) as producer:
-        producer.write(pa.table({"id": [1]}))
+    written(conf, "together", [1])
     split = arrow_consumer.without_errors
 
     def with_an_error(messages: Any) -> Any:
@@ -591,21 +555,17 @@ def test_rows_that_come_with_an_error_are_returned_before_it(
 
 @pytest.mark.parametrize("given", [False, True])
 def test_only_what_a_client_made_itself_is_closed_with_it(
-    conf: dict[str, Any], monkeypatch: pytest.MonkeyPatch, given: bool
+    conf: dict[str, Any], registry: dict[str, Any], monkeypatch: pytest.MonkeyPatch, given: bool
 ) -> None:
     closed: list[object] = []
     for kind in (KafkaAvroSerializer, KafkaAvroDeserializer):
         monkeypatch.setattr(kind, "close", lambda serdes: closed.append(serdes))
-    registry = {"schema.registry.url": conf["schema.registry.url"]}
-    plain = {name: value for name, value in conf.items() if name not in registry} | {"group.id": "g"}
-    own: tuple[dict[str, Any], dict[str, Any]] = (registry, registry)
+    writing, reading = conf, conf | {"group.id": "g"}
     if given:
-        own = (
-            {"value.serializer": KafkaAvroSerializer(registry)},
-            {"value.deserializer": KafkaAvroDeserializer(registry)},
-        )
-    ArrowProducer({**plain, **own[0]}, "empty").close()
-    ArrowConsumer({**plain, **own[1]}).close()
+        writing = with_serdes(writing, serializer=KafkaAvroSerializer(registry))
+        reading = with_serdes(reading, deserializer=KafkaAvroDeserializer(registry))
+    ArrowProducer(writing, "empty").close()
+    ArrowConsumer(reading).close()
     assert len(closed) == (0 if given else 2)
 
 
@@ -613,8 +573,7 @@ def test_only_what_a_client_made_itself_is_closed_with_it(
 def test_rows_of_partitions_that_were_revoked_meanwhile_are_returned(
     conf: dict[str, Any], code: str, raises: bool
 ) -> None:
-    with ArrowProducer(conf, "revoked", ROW) as producer:
-        producer.write(pa.table({"id": [1]}))
+    written(conf, "revoked", [1])
 
     def refuse(**_: Any) -> None:
         raise KafkaException(KafkaError(getattr(KafkaError, code)))
@@ -629,8 +588,7 @@ def test_rows_of_partitions_that_were_revoked_meanwhile_are_returned(
 
 
 def test_errors_of_commits_are_raised_but_for_that_there_is_nothing_new(conf: dict[str, Any]) -> None:
-    with ArrowProducer(conf, "commits", ROW) as producer:
-        producer.write(pa.table({"id": [1, 2]}))
+    written(conf, "commits", [1, 2])
     with consuming(conf, "commits") as consumer:
         assert consumer.commit() is None
         assert consumer.commit(asynchronous=False) == []
