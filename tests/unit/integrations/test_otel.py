@@ -44,9 +44,10 @@ SCHEMA = {"type": "record", "name": "R", "fields": [{"name": "id", "type": "long
 
 
 class Telemetry:
-    """What was exported: spans by name, and the data points of metrics."""
+    """A registry and a broker; and what was exported: spans by name, and the data points of metrics."""
 
-    def __init__(self) -> None:
+    def __init__(self, conf: dict[str, Any], broker: MockBroker) -> None:
+        self.conf, self.kafka = conf, {"bootstrap.servers": broker.bootstrap_servers, "log_level": 0}
         self._spans, self._reader = InMemorySpanExporter(), InMemoryMetricReader()
         self.tracers, self.meters = TracerProvider(), MeterProvider([self._reader])
         self.tracers.add_span_processor(SimpleSpanProcessor(self._spans))
@@ -75,13 +76,18 @@ class Telemetry:
     def process(self, message: Any) -> Any:
         return otel.process(message, tracer_provider=self.tracers, meter_provider=self.meters)
 
+    def observe(self, serdes: Any, name: str = "", *, by_topic: bool = False) -> Any:
+        return otel.observe(serdes, name, by_topic=by_topic, meter_provider=self.meters)
 
-@pytest.fixture
-def telemetry() -> Iterator[Telemetry]:
-    made = Telemetry()
-    yield made
-    made.tracers.shutdown()
-    made.meters.shutdown()
+    def producer(self, **options: Any) -> SerializingProducer:
+        given = {name.replace("_", "."): value for name, value in options.items()}
+        return SerializingProducer({**self.kafka, **given, "value.serializer": KafkaAvroSerializer(self.conf, SCHEMA)})
+
+    def consumer(self, topic: str = "t", offset: int = 0, kind: Any = DeserializingConsumer) -> Any:
+        own = {"group.id": "g", "value.deserializer": KafkaAvroDeserializer(self.conf)}
+        consumer = kind({**self.kafka, **own})
+        consumer.assign([TopicPartition(topic, 0, offset)])
+        return consumer
 
 
 @pytest.fixture(scope="module")
@@ -90,13 +96,21 @@ def broker() -> Iterator[MockBroker]:
         yield broker
 
 
+@pytest.fixture
+def telemetry(conf: dict[str, Any], broker: MockBroker) -> Iterator[Telemetry]:
+    made = Telemetry(conf, broker)
+    yield made
+    made.tracers.shutdown()
+    made.meters.shutdown()
+
+
 # Counters of SerDes
 
 
 def test_counters_are_those_of_stats(conf: dict[str, Any], telemetry: Telemetry) -> None:
-    serializer = otel.observe(KafkaAvroSerializer(conf, SCHEMA), "out", meter_provider=telemetry.meters)
-    deserializer = otel.observe(KafkaAvroDeserializer(conf), meter_provider=telemetry.meters)
-    any_type = otel.observe(KafkaAutoConsumeDeserializer(conf), meter_provider=telemetry.meters)
+    serializer = telemetry.observe(KafkaAvroSerializer(conf, SCHEMA), "out")
+    deserializer = telemetry.observe(KafkaAvroDeserializer(conf))
+    any_type = telemetry.observe(KafkaAutoConsumeDeserializer(conf))
     message = serializer.serialize("t", {"id": 1})
     for _ in range(3):
         deserializer.deserialize("t", message)
@@ -128,10 +142,7 @@ def test_failures_have_the_class_of_the_error_and_on_request_the_topic(
 ) -> None:
     message = KafkaAvroSerializer(conf, SCHEMA).serialize("t", {"id": 1}) or b""
     KafkaAvroSerializer(conf, SCHEMA).warm_up("u")
-    total, by_topic = (
-        otel.observe(KafkaAvroDeserializer(conf), name, by_topic=name == "b", meter_provider=telemetry.meters)
-        for name in "ab"
-    )
+    total, by_topic = (telemetry.observe(KafkaAvroDeserializer(conf), name, by_topic=name == "b") for name in "ab")
     for reader in (total, by_topic):
         data = [(topic, bad) for topic in "tuv" for bad in (b"\xff", message[:-1])]
         for topic, bad in data:
@@ -158,7 +169,7 @@ def test_failures_have_the_class_of_the_error_and_on_request_the_topic(
 
 def test_own_names_follow_the_rules_of_the_conventions(conf: dict[str, Any], telemetry: Telemetry) -> None:
     both = {**conf, "framings": "snip42,confluent,headerless", "confluent.schema.registry.url": "http://127.0.0.1:1"}
-    deserializer = otel.observe(KafkaAvroDeserializer(both), by_topic=True, meter_provider=telemetry.meters)
+    deserializer = telemetry.observe(KafkaAvroDeserializer(both), by_topic=True)
     list(deserializer.deserialize_many("t", [b"\xff"], "skip"))
     ours = {name: metric for name, metric in telemetry.metrics().items() if name.startswith("streamnative.")}
     assert ours.keys() >= {f"streamnative.serdes.{name}" for name in ("messages", "io", "failures", "cache.misses")}
@@ -176,21 +187,19 @@ def test_own_names_follow_the_rules_of_the_conventions(conf: dict[str, Any], tel
 
 
 def test_a_serdes_that_ends_is_no_longer_reported(conf: dict[str, Any], telemetry: Telemetry) -> None:
-    first, second = (
-        otel.observe(KafkaAvroSerializer(conf, SCHEMA), name, meter_provider=telemetry.meters) for name in "ab"
-    )
-    assert [point["streamnative.serdes.name"] for point, _ in telemetry.points("streamnative.serdes.messages")] == [
-        "a",
-        "b",
-    ]
+    def names() -> list[str]:
+        return [point["streamnative.serdes.name"] for point, _ in telemetry.points("streamnative.serdes.messages")]
+
+    first, second = (telemetry.observe(KafkaAvroSerializer(conf, SCHEMA), name) for name in "ab")
+    assert names() == ["a", "b"]
     del first
     gc.collect()
-    assert [point["streamnative.serdes.name"] for point, _ in telemetry.points("streamnative.serdes.messages")] == ["b"]
+    assert names() == ["b"]
     assert second is not None
 
 
-def test_names_are_those_of_the_conventions(conf: dict[str, Any], broker: MockBroker, telemetry: Telemetry) -> None:
-    there_and_back(conf, broker, telemetry)
+def test_names_are_those_of_the_conventions(telemetry: Telemetry) -> None:
+    there_and_back(telemetry)
     known = {value for name, value in vars(messaging_attributes).items() if name.isupper() and isinstance(value, str)}
     known.add(error_attributes.ERROR_TYPE)
     for span in telemetry.spans():
@@ -207,29 +216,15 @@ def test_names_are_those_of_the_conventions(conf: dict[str, Any], broker: MockBr
 # From a producer to a consumer
 
 
-def producer_of(conf: dict[str, Any], broker: MockBroker, **more: Any) -> SerializingProducer:
-    options = {name.replace("_", "."): value for name, value in more.items()}
-    kafka = {"bootstrap.servers": broker.bootstrap_servers, "log_level": 0, **options}
-    return SerializingProducer({**kafka, "value.serializer": KafkaAvroSerializer(conf, SCHEMA)})
-
-
-def consumer_of(conf: dict[str, Any], broker: MockBroker, topic: str = "t") -> DeserializingConsumer:
-    kafka = {"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", "log_level": 0}
-    consumer = DeserializingConsumer({**kafka, "value.deserializer": KafkaAvroDeserializer(conf)})
-    consumer.assign([TopicPartition(topic, 0, 0)])
-    return consumer
-
-
-def there_and_back(conf: dict[str, Any], broker: MockBroker, telemetry: Telemetry) -> Any:
-    producer, reports = telemetry.instrument(producer_of(conf, broker)), list[Any]()
+def there_and_back(telemetry: Telemetry) -> Any:
+    producer, reports = telemetry.instrument(telemetry.producer()), list[Any]()
     tracer = telemetry.tracers.get_tracer("test")
     with tracer.start_as_current_span("request"):
         producer.produce("t", None, {"id": 7}, on_delivery=lambda *report: reports.append(report), headers={"a": b"b"})
     assert producer.flush(60) == 0
     ((error, report),) = reports
     assert error is None
-    consumer = telemetry.instrument(consumer_of(conf, broker))
-    consumer.assign([TopicPartition("t", 0, report.offset())])
+    consumer = telemetry.instrument(telemetry.consumer(offset=report.offset()))
     message = consumer.poll(60)
     with telemetry.process(message), tracer.start_as_current_span("inner"):
         assert message.value() == {"id": 7}
@@ -237,10 +232,8 @@ def there_and_back(conf: dict[str, Any], broker: MockBroker, telemetry: Telemetr
     return message
 
 
-def test_a_trace_goes_from_the_producer_to_the_consumer(
-    conf: dict[str, Any], broker: MockBroker, telemetry: Telemetry
-) -> None:
-    message = there_and_back(conf, broker, telemetry)
+def test_a_trace_goes_from_the_producer_to_the_consumer(telemetry: Telemetry) -> None:
+    message = there_and_back(telemetry)
     request, send, poll, process, inner = (
         telemetry.span(name) for name in ("request", "send t", "poll t", "process t", "inner")
     )
@@ -263,16 +256,13 @@ def test_a_trace_goes_from_the_producer_to_the_consumer(
     assert counts["messaging.process.duration"] == 1
 
 
-def test_an_older_context_in_the_headers_is_replaced(
-    conf: dict[str, Any], broker: MockBroker, telemetry: Telemetry
-) -> None:
-    producer = telemetry.instrument(producer_of(conf, broker))
+def test_an_older_context_in_the_headers_is_replaced(telemetry: Telemetry) -> None:
+    producer = telemetry.instrument(telemetry.producer())
     given = [("TraceParent", b"00-" + b"1" * 32 + b"-" + b"2" * 16 + b"-01"), ("keep", None), ("keep", b"2")]
     seen: list[Any] = []
     producer.produce("t", key=None, value={"id": 1}, headers=given, on_delivery=lambda _, message: seen.append(message))
     assert producer.flush(60) == 0
-    consumer = consumer_of(conf, broker)
-    consumer.assign([TopicPartition("t", 0, seen[0].offset())])
+    consumer = telemetry.consumer(offset=seen[0].offset())
     headers = consumer.poll(60).headers()
     consumer.close()
     assert headers[:2] == [("keep", None), ("keep", b"2")]
@@ -280,10 +270,8 @@ def test_an_older_context_in_the_headers_is_replaced(
     assert len(given) == 3, "the list of the caller is its own"
 
 
-def test_a_message_that_cannot_be_serialized_ends_its_span(
-    conf: dict[str, Any], broker: MockBroker, telemetry: Telemetry
-) -> None:
-    producer = telemetry.instrument(producer_of(conf, broker))
+def test_a_message_that_cannot_be_serialized_ends_its_span(telemetry: Telemetry) -> None:
+    producer = telemetry.instrument(telemetry.producer())
     with pytest.raises(ValueSerializationError):
         producer.produce("t", value={"id": "x"})
     span = telemetry.span("send t")
@@ -296,21 +284,17 @@ def test_a_message_that_cannot_be_serialized_ends_its_span(
     assert (tombstone["messaging.kafka.message.tombstone"], tombstone["messaging.kafka.message.key"]) == (True, "k")
 
 
-def test_headers_that_no_message_can_have_end_the_span(
-    conf: dict[str, Any], broker: MockBroker, telemetry: Telemetry
-) -> None:
-    producer = telemetry.instrument(producer_of(conf, broker))
+def test_headers_that_no_message_can_have_end_the_span(telemetry: Telemetry) -> None:
+    producer = telemetry.instrument(telemetry.producer())
     with pytest.raises(TypeError):
         producer.produce("t", value={"id": 1}, headers=5)
     assert telemetry.span("send t").attributes["error.type"] == "TypeError"
 
 
-def test_a_message_that_is_not_delivered_ends_its_span(conf: dict[str, Any], telemetry: Telemetry) -> None:
-    class Nowhere:
-        bootstrap_servers = "127.0.0.1:1"
-
+def test_a_message_that_is_not_delivered_ends_its_span(telemetry: Telemetry) -> None:
     told: list[Any] = []
-    producer = telemetry.instrument(producer_of(conf, Nowhere(), message_timeout_ms=50))  # type: ignore[arg-type]
+    nowhere = telemetry.producer(bootstrap_servers="127.0.0.1:1", message_timeout_ms=50)
+    producer = telemetry.instrument(nowhere)
     producer.produce("t", value={"id": 1}, on_delivery=lambda error, _: told.append(error.code()))
     assert telemetry.spans() == []
     assert producer.flush(60) == 0
@@ -318,14 +302,12 @@ def test_a_message_that_is_not_delivered_ends_its_span(conf: dict[str, Any], tel
     assert telemetry.span("send t").attributes["error.type"] == "_MSG_TIMED_OUT"
 
 
-def test_a_message_that_cannot_be_deserialized_is_a_span_with_its_error(
-    conf: dict[str, Any], broker: MockBroker, telemetry: Telemetry
-) -> None:
-    sending = Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0})
+def test_a_message_that_cannot_be_deserialized_is_a_span_with_its_error(telemetry: Telemetry) -> None:
+    sending = Producer(telemetry.kafka)
     sending.produce("u", b"\xff", headers=[("traceparent", b"no trace"), ("x", None)])
     assert sending.flush(60) == 0
-    KafkaAvroSerializer(conf, SCHEMA).warm_up("u")
-    consumer = telemetry.instrument(consumer_of(conf, broker, "u"))
+    KafkaAvroSerializer(telemetry.conf, SCHEMA).warm_up("u")
+    consumer = telemetry.instrument(telemetry.consumer("u"))
     with pytest.raises(ValueDeserializationError):
         consumer.poll(60)
     assert consumer.poll(0.01) is None
@@ -334,10 +316,8 @@ def test_a_message_that_cannot_be_deserialized_is_a_span_with_its_error(
     assert (span.name, span.attributes["error.type"], span.links) == ("poll u", "DecodeError", ())
 
 
-def test_an_error_of_processing_is_recorded_and_raised(
-    conf: dict[str, Any], broker: MockBroker, telemetry: Telemetry
-) -> None:
-    message = there_and_back(conf, broker, telemetry)
+def test_an_error_of_processing_is_recorded_and_raised(telemetry: Telemetry) -> None:
+    message = there_and_back(telemetry)
     with pytest.raises(ZeroDivisionError), telemetry.process(message):
         raise ZeroDivisionError
     span = telemetry.spans()[-1]
@@ -346,19 +326,13 @@ def test_an_error_of_processing_is_recorded_and_raised(
     assert trace.get_current_span() is trace.INVALID_SPAN
 
 
-def test_a_batch_of_messages_is_one_span_with_links_to_their_traces(
-    conf: dict[str, Any], broker: MockBroker, telemetry: Telemetry
-) -> None:
-    producer, places = telemetry.instrument(producer_of(conf, broker)), list[int]()
+def test_a_batch_of_messages_is_one_span_with_links_to_their_traces(telemetry: Telemetry) -> None:
+    producer, places = telemetry.instrument(telemetry.producer()), list[int]()
     for number in range(3):
         producer.produce("t", value={"id": number}, on_delivery=lambda _, message: places.append(message.offset()))
     assert producer.flush(60) == 0
     sent = {span.context.span_id for span in telemetry.spans()}
-    kafka = {"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", "log_level": 0}
-    consumer = telemetry.instrument(
-        consuming.DeserializingConsumer({**kafka, "value.deserializer": KafkaAvroDeserializer(conf)})
-    )
-    consumer.assign([TopicPartition("t", 0, places[0])])
+    consumer = telemetry.instrument(telemetry.consumer("t", places[0], consuming.DeserializingConsumer))
     found: list[Any] = []
     while len(found) < 3:
         found += consumer.consume(3, 1)
@@ -390,8 +364,8 @@ def test_all_messages_of_a_share_consumers_poll_are_one_span(telemetry: Telemetr
 # Instrumenting
 
 
-def test_a_client_gets_its_own_methods_again(conf: dict[str, Any], broker: MockBroker, telemetry: Telemetry) -> None:
-    producer = telemetry.instrument(producer_of(conf, broker))
+def test_a_client_gets_its_own_methods_again(telemetry: Telemetry) -> None:
+    producer = telemetry.instrument(telemetry.producer())
     with pytest.raises(ConfigError, match="instrumented already"):
         telemetry.instrument(producer)
     otel.uninstrument(producer)
@@ -399,7 +373,7 @@ def test_a_client_gets_its_own_methods_again(conf: dict[str, Any], broker: MockB
     assert producer.flush(60) == 0
     assert telemetry.spans() == []
     assert telemetry.instrument(producer) is producer
-    other = producer_of(conf, broker)
+    other = telemetry.producer()
     other.produce("t", value={"id": 1})
     assert other.flush(60) == 0
     assert telemetry.spans() == []
@@ -419,9 +393,9 @@ def test_a_client_for_asyncio_is_not_instrumented() -> None:
         otel.instrument(AsyncSerializingProducer())
 
 
-def test_kafkas_own_producer_is_for_the_usual_instrumentation(broker: MockBroker) -> None:
+def test_kafkas_own_producer_is_for_the_usual_instrumentation(telemetry: Telemetry) -> None:
     with pytest.raises(ConfigError, match="opentelemetry-instrumentation-confluent-kafka"):
-        otel.instrument(Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0}))
+        otel.instrument(Producer(telemetry.kafka))
 
 
 # The environment is read at the first use, so this is a program of its own.
@@ -472,7 +446,7 @@ def test_messages_of_other_framings_are_reported(conf: dict[str, Any], telemetry
     glue = GlueStandIn()
     glue.schemas[str(UUID(int=1))] = '"long"'
     options = {**conf, "framings": "snip42,glue", "glue.registry": glue}
-    deserializer = otel.observe(KafkaAvroDeserializer(options), meter_provider=telemetry.meters)
+    deserializer = telemetry.observe(KafkaAvroDeserializer(options))
     assert deserializer.deserialize("t", b"\3\0" + UUID(int=1).bytes + b"\2") == 1
     ((_, count),) = telemetry.points("streamnative.serdes.other_framings")
     assert count == deserializer.stats()["other_framings"] == 1
