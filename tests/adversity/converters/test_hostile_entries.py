@@ -23,7 +23,6 @@ from wire import damaged
 
 from streamnative_serdes.converters import (
     KafkaEntryReader,
-    KafkaToPulsarConverter,
     Message,
     PulsarEntryReader,
     PulsarToKafkaConverter,
@@ -36,41 +35,6 @@ MIB = 1 << 20
 
 def batches(data: bytes, **options: Any) -> list[Message]:
     return list(KafkaEntryReader(**options).batches(data))
-
-
-def from_kafka(data: bytes) -> object:
-    return list(KafkaEntryReader().entry(data))
-
-
-def from_pulsar(data: bytes) -> object:
-    return list(PulsarEntryReader().entry(data))
-
-
-def converted(data: bytes) -> object:
-    return list(KafkaToPulsarConverter().entries(data))
-
-
-def converted_back(data: bytes) -> object:
-    return PulsarToKafkaConverter().convert(memoryview(data))
-
-
-GOLDEN = {
-    "kafka value": (golden.KAFKA_VALUE, from_kafka),
-    "kafka batch": (golden.KAFKA_BATCH, converted),
-    "kafka marker": (golden.KAFKA_COMMIT, from_kafka),
-    "pulsar value": (golden.PULSAR_VALUE, from_pulsar),
-    "pulsar batch": (golden.PULSAR_BATCH, from_pulsar),
-    "pulsar key": (golden.PULSAR_KEY_AND_HEADER, converted_back),
-    "java": (golden.JAVA_KEY_VALUE, from_pulsar),
-}
-
-
-@pytest.mark.parametrize(("entry", "read"), GOLDEN.values(), ids=GOLDEN)
-def test_an_entry_that_is_cut_off_at_any_byte_is_an_error(entry: bytes, read: Callable[[bytes], object]) -> None:
-    read(entry)
-    for end in range(len(entry)):
-        with pytest.raises(DecodeError):
-            read(entry[:end])
 
 
 def test_an_entry_without_all_of_its_batches_is_an_error() -> None:

@@ -100,13 +100,6 @@ def test_other_data_without_a_schema_is_an_error_with_its_path(converter: AvroCo
     assert (raised.value.path, raised.value.topic) == (path, "any")
 
 
-def test_data_without_a_schema_that_contains_itself_is_an_error(converter: AvroConverter) -> None:
-    value: list[Any] = []
-    value.append(value)
-    with pytest.raises(EncodeError, match="deeper than 100 levels"):
-        converter.from_connect_data("any", None, value)
-
-
 def test_data_without_a_schema_may_have_100_levels_and_no_more(converter: AvroConverter) -> None:
     value: Any = 1
     for _ in range(100):

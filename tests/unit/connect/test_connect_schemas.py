@@ -16,7 +16,6 @@ from streamnative_serdes.connect import (
     BOOLEAN,
     INT8,
     INT32,
-    INT64,
     OPTIONAL_STRING,
     STRING,
     Date,
@@ -136,12 +135,6 @@ def test_an_invalid_default_is_refused_with_its_path() -> None:
 
 
 # Cases that went wrong in Java
-
-
-def test_the_default_of_an_int64_is_an_int_and_stays_one() -> None:
-    schema = SchemaBuilder.int64().default(7).build()
-    assert schema.default == 7
-    validate(schema, 2**62)
 
 
 def test_a_record_has_a_default_of_its_own_schema() -> None:
@@ -404,8 +397,3 @@ def test_a_float_of_32_bits_is_finite_or_infinite_but_not_too_large() -> None:
         validate(schema, value)
     with pytest.raises(EncodeError, match="a float of 32 bits"):
         validate(schema, 3.4028235677973366e38)
-
-
-def test_int64_is_exported_beside_its_optional_form() -> None:
-    assert INT64 == SchemaBuilder.int64().build()
-    assert OPTIONAL_STRING == SchemaBuilder.string().optional().build()
