@@ -118,13 +118,9 @@ def _field(headers: Mapping[str, str], field: int, name: str, kind: str) -> byte
     shown = headers.get(name)
     if shown is None:
         return b""
-    if kind == _NUMBER:
-        return number(field, _number(name, shown))
-    if kind == _TIME:
-        return number(field, _moment(name, shown))
-    if kind == _FLAG:
-        return number(field, _flag(name, shown))
-    return text(field, _utf8(name, shown) if kind == _TEXT else _decoded(name, shown))
+    if kind in (_TEXT, _BASE64):
+        return text(field, (_utf8 if kind == _TEXT else _decoded)(name, shown))
+    return number(field, {_NUMBER: _number, _TIME: _moment, _FLAG: _flag}[kind](name, shown))
 
 
 def _written(properties: Mapping[bytes, bytes]) -> bytes:

@@ -88,7 +88,7 @@ class HeldTransactions(Generic[_T]):
     most: int
     size_of: Callable[[_T], int]
     keep: Callable[[_T], _T] | None = None
-    aborted: AbortedTransactions | None = None
+    aborted: AbortedTransactions = field(default_factory=lambda: AbortedTransactions((), 0))
     size: int = 0
     first_offset: int | None = None
     _queue: deque[tuple[_T, _Transaction | None]] = field(default_factory=deque)
@@ -99,7 +99,7 @@ class HeldTransactions(Generic[_T]):
     def take(self, message: _T) -> Iterator[_T]:
         """Yield the message at once, or hold it. Raises DecodeError: more than ``most`` bytes would be held."""
         self._begin(message.offset)
-        if message.transactional and self._is_aborted(message.producer_id, message.offset):
+        if message.transactional and self.aborted.has(message.producer_id, message.offset):
             return
         transaction = self._of(message) if message.transactional else None
         if transaction is None and not self._queue:
@@ -112,7 +112,7 @@ class HeldTransactions(Generic[_T]):
         self._begin(offset)
         transaction = self._open.pop(producer_id, None)
         if transaction is None:
-            if committed or not self._is_aborted(producer_id, offset):
+            if committed or not self.aborted.has(producer_id, offset):
                 self._markers.append((producer_id, offset))
             return
         transaction.committed = committed
@@ -127,9 +127,6 @@ class HeldTransactions(Generic[_T]):
             tuple(self._markers),
             frozenset(cut),
         )
-
-    def _is_aborted(self, producer_id: int, offset: int) -> bool:
-        return self.aborted is not None and self.aborted.has(producer_id, offset)
 
     def _begin(self, offset: int) -> None:
         if self.first_offset is None:
@@ -152,15 +149,14 @@ class HeldTransactions(Generic[_T]):
         self._queue.append((self.keep(message) if self.keep else message, transaction))
 
     def _decided(self) -> Iterator[_T]:
-        while self._queue and not _is_open(self._queue[0][1]):
-            message, transaction = self._queue.popleft()
+        while self._queue:
+            message, transaction = self._queue[0]
+            if transaction is not None and transaction.committed is None:
+                return
+            self._queue.popleft()
             self.size -= self.size_of(message)
             if transaction is None or transaction.committed:
                 yield message
-
-
-def _is_open(transaction: _Transaction | None) -> bool:
-    return transaction is not None and transaction.committed is None
 
 
 def committed(marker: Message) -> bool | None:
