@@ -32,6 +32,12 @@ class Message:
     partition, offset, timestamp, error = _part("partition"), _part("offset"), _part("timestamp"), _part("error")
 
 
+def with_serdes(conf: Mapping[str, Any], **serdes: Any) -> dict[str, Any]:
+    """A client's options, with ``serializer`` or ``deserializer`` of values in place of the options of its registry."""
+    plain = {name: value for name, value in conf.items() if name != "schema.registry.url"}
+    return plain | {f"value.{kind}": made for kind, made in serdes.items()}
+
+
 def delivered(produced: Mapping[str, Any], partition: int = 0, offset: int = 0) -> Message:
     """The message that a producer's arguments become."""
     parts = {name: produced.get(name) for name in ("value", "key", "headers")}

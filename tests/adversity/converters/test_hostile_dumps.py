@@ -27,6 +27,7 @@ from streamnative_serdes.converters.admin_headers import entry_of
 from streamnative_serdes.converters.entry import read_entry
 from streamnative_serdes.converters.stored import read_batches_one_by_one, read_one
 from streamnative_serdes.errors import (
+    AuthorizationError,
     ConfigError,
     DecodeError,
     RegistryUnavailableError,
@@ -215,6 +216,13 @@ def asking(*answers: Answer) -> Iterator[tuple[AdminEntryReader, ScriptedRegistr
         yield reader, server
 
 
+def refused(match: str, *given: Answer, kind: type[SerdesError] = SchemaRegistryError) -> SerdesError:
+    """The error of reading the topic t when the server gives these answers."""
+    with asking(*given) as (reader, _), pytest.raises(kind, match=match) as caught:
+        list(reader.entries("t"))
+    return caught.value
+
+
 def answers(headers: Mapping[str, str], payload: bytes = PAYLOAD, stats: Any = STATS) -> tuple[Answer, ...]:
     return Answer(body={"partitions": 0}), Answer(body=stats), Answer(body=payload, headers=headers)
 
@@ -379,21 +387,13 @@ def test_any_damaged_headers_are_read_or_refused() -> None:
     ],
 )  # fmt: skip
 def test_ledgers_that_pulsar_would_not_list_are_refused(stats: Any) -> None:
-    with (
-        asking(*answers(GOOD, stats=stats)) as (reader, _),
-        pytest.raises(SchemaRegistryError, match="cannot list the ledgers of the topic: expected") as caught,
-    ):
-        list(reader.entries("t"))
-    assert caught.value.topic == "t"
+    said = "cannot list the ledgers of the topic: expected"
+    assert refused(said, *answers(GOOD, stats=stats)).topic == "t"
 
 
 @pytest.mark.parametrize("count", [-1, 2**31, "1", None, True])
 def test_an_impossible_number_of_partitions_is_refused(count: Any) -> None:
-    with (
-        asking(Answer(body={"partitions": count})) as (reader, _),
-        pytest.raises(SchemaRegistryError, match="cannot list the partitions"),
-    ):
-        list(reader.entries("t"))
+    refused("cannot list the partitions", Answer(body={"partitions": count}))
 
 
 def test_a_number_of_entries_that_lies_costs_one_request_at_a_time() -> None:
@@ -405,13 +405,8 @@ def test_a_number_of_entries_that_lies_costs_one_request_at_a_time() -> None:
 
 @pytest.mark.parametrize("headers", [{}, {"X-Pulsar-Message-ID": "12:1"}, {"X-Pulsar-Message-ID": "x" * 5000}])
 def test_an_answer_for_another_entry_is_refused(headers: dict[str, str]) -> None:
-    with (
-        asking(*answers({**headers, "X-Pulsar-sequence-id": "0"}, b"<html>Sign in</html>")) as (reader, _),
-        pytest.raises(
-            SchemaRegistryError, match="cannot read entry 12:0: expected an answer whose header X-Pulsar-Message"
-        ),
-    ):
-        list(reader.entries("t"))
+    said = "cannot read entry 12:0: expected an answer whose header X-Pulsar-Message"
+    refused(said, *answers({**headers, "X-Pulsar-sequence-id": "0"}, b"<html>Sign in</html>"))
 
 
 def test_a_broker_that_never_answers_is_named() -> None:
@@ -428,12 +423,8 @@ def test_a_broker_that_never_answers_is_named() -> None:
 def test_a_role_without_the_right_is_told_which(status: int) -> None:
     body = {"reason": "Unauthorized to validateTopicOperation for operation [PEEK_MESSAGES]"}
     first, second, _ = answers(GOOD)
-    with (
-        asking(first, second, Answer(status, body)) as (reader, _),
-        pytest.raises(SerdesError, match="the role needs the right to consume from the topic") as caught,
-    ):
-        list(reader.entries("t"))
-    assert type(caught.value).__name__ == "AuthorizationError"
+    said = "the role needs the right to consume from the topic"
+    refused(said, first, second, Answer(status, body), kind=AuthorizationError)
 
 
 def http(body: bytes, **headers: str) -> bytes:

@@ -16,6 +16,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from confluent_kafka.error import ValueDeserializationError
+from consumed import with_serdes
 from schemas import record
 from servers import Kafka
 
@@ -391,8 +392,8 @@ def test_consume_returns_every_message_with_its_own_error(place: Place) -> None:
     place.send(POISON, key=b"k")
     place.write(range(2, 4))
     deserializer = KafkaAvroDeserializer({"schema.registry.url": place.registry})
-    own = {name: value for name, value in place.group.items() if name != "schema.registry.url"}
-    consumer = DeserializingConsumer({**own, "value.deserializer": deserializer, "enable.partition.eof": True})
+    conf = with_serdes(place.group, deserializer=deserializer)
+    consumer = DeserializingConsumer({**conf, "enable.partition.eof": True})
     consumer.subscribe([place.topic])
     messages: list[Message] = []
     ended = 0

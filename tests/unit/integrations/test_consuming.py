@@ -15,6 +15,7 @@ pytest.importorskip("confluent_kafka")
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition  # noqa: E402
 from confluent_kafka.error import ConsumeError  # noqa: E402
 from consumed import Message as report  # noqa: E402
+from consumed import with_serdes  # noqa: E402
 from schemas import record  # noqa: E402
 
 from streamnative_serdes import (  # noqa: E402 - requires pyarrow
@@ -49,12 +50,6 @@ SECONDS = 30.0
 def conf() -> Iterator[dict[str, Any]]:
     with LocalRegistry() as registry, MockBroker(dict.fromkeys(TOPICS, 1)) as broker:
         yield {"bootstrap.servers": broker.bootstrap_servers, "schema.registry.url": registry.url, "log_level": 2}
-
-
-def with_serdes(conf: dict[str, Any], **serdes: Any) -> dict[str, Any]:
-    """The client's options with SerDes in place of those of SerDes."""
-    plain = {name: value for name, value in conf.items() if name != "schema.registry.url"}
-    return plain | {f"value.{kind}": made for kind, made in serdes.items()}
 
 
 @pytest.fixture(scope="module")

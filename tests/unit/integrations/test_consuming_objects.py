@@ -12,12 +12,7 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("confluent_kafka")
 
 import confluent_kafka  # noqa: E402
-from confluent_kafka import (  # noqa: E402
-    Consumer,
-    KafkaError,
-    Message,
-    TopicPartition,
-)
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition  # noqa: E402
 from confluent_kafka import DeserializingConsumer as FromConfluent  # noqa: E402
 from confluent_kafka.error import (  # noqa: E402
     ConsumeError,
@@ -27,6 +22,7 @@ from confluent_kafka.error import (  # noqa: E402
     ValueSerializationError,
 )
 from confluent_kafka.serialization import SerializationContext  # noqa: E402
+from consumed import with_serdes  # noqa: E402
 from schemas import record  # noqa: E402
 
 from streamnative_serdes import (  # noqa: E402 - requires pyarrow
@@ -65,8 +61,7 @@ def conf() -> Iterator[dict[str, Any]]:
 
 
 def deserializing(conf: dict[str, Any], **more: Any) -> DeserializingConsumer[Any, Any]:
-    plain = {name: value for name, value in conf.items() if name != "schema.registry.url"}
-    return DeserializingConsumer({**plain, "group.id": "g", **more})
+    return DeserializingConsumer({**with_serdes(conf), "group.id": "g", **more})
 
 
 def failing_key(data: bytes | None, _: object) -> str:
@@ -160,15 +155,14 @@ def test_produce_and_poll_do_what_those_of_confluents_clients_do(
 ) -> None:
     clients = ((SerializingProducer, DeserializingConsumer), (confluent_kafka.SerializingProducer, FromConfluent))
     registry, found = {"schema.registry.url": conf["schema.registry.url"]}, []
-    plain = {name: value for name, value in conf.items() if name not in registry}
     topic = f"clients-{KINDS.index(kind)}-{keys}"
     for number, (producing, consuming_) in enumerate(clients):
         seen = SEEN()
         write, read_ = serializers(registry, seen)[kind]
         on_key = {"key.serializer": seen_by(seen, str.encode)} if keys else {}
         of_key = {"key.deserializer": seen_by(seen, bytes.decode)} if keys else {}
-        producer = producing({**plain, "value.serializer": write, **on_key})
-        consumer = consuming_({**plain, "group.id": "g", "value.deserializer": read_, **of_key})
+        producer = producing({**with_serdes(conf, serializer=write), **on_key})
+        consumer = consuming_({**with_serdes(conf, deserializer=read_), "group.id": "g", **of_key})
         reports: list[Any] = []
         for index in range(2):
             producer.produce(
@@ -195,15 +189,13 @@ def failing(*_: object) -> Any:
 
 @NEEDS_SET_ERROR
 def test_an_error_says_whether_key_or_value_cannot_be_written_or_read(conf: dict[str, Any]) -> None:
-    registry = {"schema.registry.url": conf["schema.registry.url"]}
-    plain = {name: value for name, value in conf.items() if name not in registry}
-    serializer = KafkaAvroSerializer(registry, ROW)
-    producer = SerializingProducer[Any, Any]({**plain, "value.serializer": serializer})
+    serializer = KafkaAvroSerializer({"schema.registry.url": conf["schema.registry.url"]}, ROW)
+    producer = SerializingProducer[Any, Any](with_serdes(conf, serializer=serializer))
     with pytest.raises(ValueSerializationError, match=r"unread.*id") as unwritten:
         producer.produce("unread", value={"id": "x", "note": None})
     assert isinstance(unwritten.value.__cause__, EncodeError)
     with pytest.raises(KeySerializationError, match="not this one"):
-        SerializingProducer({**plain, "key.serializer": failing}).produce("unread", "k", b"v")
+        SerializingProducer({**with_serdes(conf), "key.serializer": failing}).produce("unread", "k", b"v")
     with pytest.raises(TypeError, match="topic must be a str, not int"):
         producer.produce(5, value={"id": 1, "note": None})  # type: ignore[arg-type]
     for row in ({"id": 1, "note": "a"}, {"id": 2, "note": None}):
@@ -229,8 +221,7 @@ def test_an_error_says_whether_key_or_value_cannot_be_written_or_read(conf: dict
 
 @NEEDS_SET_ERROR
 def test_a_closed_producer_does_not_call_its_serializers(conf: dict[str, Any]) -> None:
-    plain = {name: value for name, value in conf.items() if name != "schema.registry.url"}
-    producer = SerializingProducer({**plain, "value.serializer": failing})
+    producer = SerializingProducer(with_serdes(conf, serializer=failing))
     producer.close()
     with pytest.raises(RuntimeError, match="closed"):
         producer.produce("rows", value=1)
