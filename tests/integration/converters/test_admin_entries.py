@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from kop_entries import EntryProducer, _number, _text, keep_entries, sealed, sen
 from servers import Pulsar, Tokens
 
 from streamnative_serdes import AuthenticationError, AuthorizationError, SchemaRegistryError
-from streamnative_serdes.converters import AdminEntryReader, EntryReader, Message, read_dump
+from streamnative_serdes.converters import AdminEntryReader, EntryReader, Message, StoredEntry, read_dump
 from streamnative_serdes.errors import ConfigError, DecodeError
 
 METADATA = _text(1, b"p") + _number(2, 0) + _number(3, 1_600_000_000_000)
@@ -39,37 +39,43 @@ def test_java_composes_the_golden_entries(servers_at_hand: None) -> None:
         assert [m for entry in topic.entries for m in reader.entry(entry)] == list(recorded.messages)
 
 
-@pytest.fixture
-def topic(pulsar_with_tokens: Pulsar) -> str:
-    name = f"entries-{uuid.uuid4().hex[:12]}"
-    keep_entries(pulsar_with_tokens, name)
-    return name
+class Place:
+    """A topic of a broker with tokens, whose entries stay."""
+
+    def __init__(self, server: Pulsar, tokens: Tokens) -> None:
+        self.server, self._tokens, self.stack = server, tokens, ExitStack()
+        self.topic = f"entries-{uuid.uuid4().hex[:12]}"
+        keep_entries(server, self.topic)
+
+    def admin(self, role: str = "consume", **options: bool) -> AdminEntryReader:
+        """A reader with the token of a role."""
+        conf = {"schema.registry.url": self.server.url, "bearer.auth.token": self._tokens.of(role)}
+        return self.stack.enter_context(AdminEntryReader(conf, **options))
+
+    def entries(self, role: str = "consume", **options: bool) -> list[StoredEntry]:
+        return list(self.admin(role, **options).entries(self.topic))
+
+    def send(self, topic: Topic) -> None:
+        with EntryProducer(self.server, self.topic) as producer:
+            for entry, count in zip(topic.entries, topic.counts, strict=True):
+                producer.send(sent(entry), count)
+
+    def send_single(self, fields: bytes, payload: bytes = b"v") -> None:
+        """Send a single message, with more metadata."""
+        send_entries(self.server, self.topic, sealed(METADATA + fields, payload))
 
 
 @pytest.fixture
-def admin(pulsar_with_tokens: Pulsar, tokens: Tokens) -> Iterator[Callable[..., AdminEntryReader]]:
-    """Creates readers with the token of a role."""
-    with ExitStack() as stack:
-
-        def create(role: str = "consume", **options: bool) -> AdminEntryReader:
-            conf = {"schema.registry.url": pulsar_with_tokens.url, "bearer.auth.token": tokens.of(role)}
-            return stack.enter_context(AdminEntryReader(conf, **options))
-
-        yield create
-
-
-def send(server: Pulsar, name: str, topic: Topic) -> None:
-    with EntryProducer(server, name) as producer:
-        for entry, count in zip(topic.entries, topic.counts, strict=True):
-            producer.send(sent(entry), count)
+def place(pulsar_with_tokens: Pulsar, tokens: Tokens) -> Iterator[Place]:
+    made = Place(pulsar_with_tokens, tokens)
+    with made.stack:
+        yield made
 
 
 @pytest.mark.parametrize("stored", TOPICS.values(), ids=TOPICS)
-def test_golden_entries_come_back_from_a_broker(
-    pulsar_with_tokens: Pulsar, topic: str, admin: Callable[..., AdminEntryReader], stored: Topic
-) -> None:
-    send(pulsar_with_tokens, topic, stored)
-    entries = list(admin().entries(topic))
+def test_golden_entries_come_back_from_a_broker(place: Place, stored: Topic) -> None:
+    place.send(stored)
+    entries = place.entries()
     reader = EntryReader(schema_header=False)
     assert [m for entry in entries for m in reader.entry(entry.data)] == list(stored.messages)
     if stored.kafka or stored.plain:  # the admin API decompresses what a producer of Pulsar has compressed
@@ -80,10 +86,8 @@ def test_golden_entries_come_back_from_a_broker(
         assert found == stored.committed
 
 
-def test_partitions_and_ledgers_are_read_in_order_and_from_any_place(
-    pulsar_with_tokens: Pulsar, admin: Callable[..., AdminEntryReader]
-) -> None:
-    server, name = pulsar_with_tokens, f"entries-{uuid.uuid4().hex[:12]}"
+def test_partitions_and_ledgers_are_read_in_order_and_from_any_place(place: Place) -> None:
+    server, name = place.server, f"entries-{uuid.uuid4().hex[:12]}"
     server.admin("PUT", f"persistent/public/default/{name}/partitions", json=2).raise_for_status()
     first, second = f"{name}-partition-0", f"{name}-partition-1"
     keep_entries(server, first)
@@ -92,7 +96,7 @@ def test_partitions_and_ledgers_are_read_in_order_and_from_any_place(
     server.admin("PUT", f"persistent/public/default/{first}/unload").raise_for_status()  # a new ledger
     send_entries(server, first, data[0])
     send_entries(server, second, data[0])
-    reader = admin()
+    reader = place.admin()
     entries = list(reader.entries(name))
     assert [entry.partition for entry in entries] == [0, 0, 0, 1]
     assert [entry.entry for entry in entries] == [0, 1, 0, 0]
@@ -107,42 +111,34 @@ def test_partitions_and_ledgers_are_read_in_order_and_from_any_place(
         next(reader.entries(name, start=(1, 0)))
 
 
-def test_a_topic_without_entries_has_none(admin: Callable[..., AdminEntryReader], topic: str) -> None:
-    assert list(admin().entries(topic)) == []
+def test_a_topic_without_entries_has_none(place: Place) -> None:
+    assert place.entries() == []
 
 
-def test_the_right_to_consume_is_needed(
-    admin: Callable[..., AdminEntryReader], pulsar_with_tokens: Pulsar, topic: str
-) -> None:
-    send(pulsar_with_tokens, topic, TOPICS["none"])
-    assert len(list(admin("consume").entries(topic))) == 2
+def test_the_right_to_consume_is_needed(place: Place) -> None:
+    place.send(TOPICS["none"])
+    assert len(place.entries("consume")) == 2
     for role, operation in (("produce", "read entry"), ("nobody", "list the partitions")):
-        with pytest.raises(
-            AuthorizationError, match=rf"cannot {operation}.*the role needs the right to consume"
-        ) as caught:
-            list(admin(role).entries(topic))
-        assert caught.value.topic == topic
-    with (
-        AdminEntryReader({"schema.registry.url": pulsar_with_tokens.url}) as reader,
-        pytest.raises(AuthenticationError),
-    ):
-        list(reader.entries(topic))
+        said = rf"cannot {operation}.*the role needs the right to consume"
+        with pytest.raises(AuthorizationError, match=said) as caught:
+            place.entries(role)
+        assert caught.value.topic == place.topic
+    with AdminEntryReader({"schema.registry.url": place.server.url}) as reader, pytest.raises(AuthenticationError):
+        list(reader.entries(place.topic))
 
 
-def test_what_is_not_there_is_said(
-    admin: Callable[..., AdminEntryReader], pulsar_with_tokens: Pulsar, topic: str
-) -> None:
-    reader = admin()
+def test_what_is_not_there_is_said(place: Place) -> None:
+    reader = place.admin()
     with pytest.raises(SchemaRegistryError, match=r"no-such not found \(HTTP 404\).*check the name") as caught:
         list(reader.entries("no-such"))
     assert caught.value.status == 404
-    send(pulsar_with_tokens, topic, TOPICS["none"])
-    (first, _) = reader.entries(topic)
+    place.send(TOPICS["none"])
+    (first, _) = reader.entries(place.topic)
     with pytest.raises(SchemaRegistryError, match=r"cannot read entry 123456789:0: .*retention") as caught:
-        reader.entry(topic, 123456789, 0)
+        reader.entry(place.topic, 123456789, 0)
     assert caught.value.status == 404
     with pytest.raises(SchemaRegistryError, match=f"cannot read entry {first.ledger}:2: LastConfirmedEntry"):
-        reader.entry(topic, first.ledger, 2)
+        reader.entry(place.topic, first.ledger, 2)
 
 
 PROPERTY = _text(4, _text(1, b"name") + _text(2, b"v"))
@@ -163,17 +159,9 @@ PROPERTY = _text(4, _text(1, b"name") + _text(2, b"v"))
     ],
     ids=["text", "key", "property", "year", "time", "null", "version", "ordering key", "marker"],
 )
-def test_metadata_of_single_messages_are_told_by_headers(
-    pulsar_with_tokens: Pulsar,
-    topic: str,
-    admin: Callable[..., AdminEntryReader],
-    fields: bytes,
-    expected: Message | None,
-) -> None:
-    send_entries(
-        pulsar_with_tokens, topic, sealed(METADATA + fields, b"" if expected and expected.value is None else b"v")
-    )
-    (entry,) = admin().entries(topic)
+def test_metadata_of_single_messages_are_told_by_headers(place: Place, fields: bytes, expected: Message | None) -> None:
+    place.send_single(fields, b"" if expected and expected.value is None else b"v")
+    (entry,) = place.entries()
     found = list(EntryReader().entry(entry.data))
     if expected is None:
         assert found == []
@@ -201,45 +189,34 @@ def chunk(number: int) -> bytes:
     ],
     ids=["blank", "end of the key", "all of the key", "value", "name", "chunk"],
 )
-def test_what_the_admin_api_cannot_show_is_an_error(
-    pulsar_with_tokens: Pulsar, topic: str, admin: Callable[..., AdminEntryReader], fields: bytes, said: str
-) -> None:
-    payload = zlib.compress(b"0" * 100)[:7] if "chunks" in said else b"v"
-    send_entries(pulsar_with_tokens, topic, sealed(METADATA + fields, payload))
+def test_what_the_admin_api_cannot_show_is_an_error(place: Place, fields: bytes, said: str) -> None:
+    place.send_single(fields, zlib.compress(b"0" * 100)[:7] if "chunks" in said else b"v")
     with pytest.raises(DecodeError, match=f"entry [0-9]+:0: .*{said}") as caught:
-        list(admin().entries(topic))
-    assert caught.value.topic == topic
+        place.entries()
+    assert caught.value.topic == place.topic
     if "blanks" in said:
-        assert len(list(admin(blanks=True).entries(topic))) == 1
+        assert len(place.entries(blanks=True)) == 1
 
 
-def test_metadata_that_are_too_long_for_headers_are_named(
-    pulsar_with_tokens: Pulsar, topic: str, admin: Callable[..., AdminEntryReader]
-) -> None:
-    long = _text(4, _text(1, b"n") + _text(2, b"x" * 9000))
-    send_entries(pulsar_with_tokens, topic, sealed(METADATA + long, b"v"))
+def test_metadata_that_are_too_long_for_headers_are_named(place: Place) -> None:
+    place.send_single(_text(4, _text(1, b"n") + _text(2, b"x" * 9000)))
     with pytest.raises(SchemaRegistryError, match=r"HTTP 500.*longer than the 8 KiB") as caught:
-        list(admin().entries(topic))
+        place.entries()
     assert caught.value.status == 500
 
 
-def test_encrypted_payloads_are_refused_by_name(
-    pulsar_with_tokens: Pulsar, topic: str, admin: Callable[..., AdminEntryReader]
-) -> None:
-    keys = _text(13, _text(1, b"key") + _text(2, b"data"))
-    send_entries(pulsar_with_tokens, topic, sealed(METADATA + keys, b"secret"))
-    (entry,) = admin().entries(topic)
+def test_encrypted_payloads_are_refused_by_name(place: Place) -> None:
+    place.send_single(_text(13, _text(1, b"key") + _text(2, b"data")), b"secret")
+    (entry,) = place.entries()
     with pytest.raises(DecodeError, match="got an encrypted one"):
         list(EntryReader().entry(entry.data))
 
 
-def test_the_command_line_saves_and_shows_a_topic(
-    pulsar_with_tokens: Pulsar, tokens: Tokens, topic: str, tmp_path: Path
-) -> None:
+def test_the_command_line_saves_and_shows_a_topic(place: Place, tokens: Tokens, tmp_path: Path) -> None:
     stored = TOPICS["transactions"]
-    send(pulsar_with_tokens, topic, stored)
-    run = CommandLine(pulsar_with_tokens.url, more={"TOKEN": tokens.of("consume")})
-    source = "convert", "--secret", "bearer.auth.token=env:TOKEN", "--topic", topic
+    place.send(stored)
+    run = CommandLine(place.server.url, more={"TOKEN": tokens.of("consume")})
+    source = "convert", "--secret", "bearer.auth.token=env:TOKEN", "--topic", place.topic
     saved = tmp_path / "saved.dump"
     assert run(*source, "--to", "entries", "-o", str(saved)).out == f"{saved}: 9 entries converted\n"
     with saved.open("rb") as file:
@@ -247,10 +224,10 @@ def test_the_command_line_saves_and_shows_a_topic(
     assert [entry.data for entry in entries] == list(stored.entries)
     lines = run(*source, "--isolation", "read_committed").lines
     assert [line["offset"] for line in lines] == sorted(stored.committed)
-    assert {line["topic"] for line in lines} == {topic}
+    assert {line["topic"] for line in lines} == {place.topic}
     start = f"{entries[0].ledger}:8"
     after = run(*source, "--start", start).lines
     assert [line["offset"] for line in after] == [line["offset"] for line in lines[-6:]]
     assert {line["entry"] for line in after} == {start}
-    with_other_role = CommandLine(pulsar_with_tokens.url, more={"TOKEN": tokens.of("produce")})
+    with_other_role = CommandLine(place.server.url, more={"TOKEN": tokens.of("produce")})
     assert "the role needs the right to consume" in with_other_role(*source, code=3).err
