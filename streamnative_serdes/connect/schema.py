@@ -133,7 +133,7 @@ class Schema:
         self._value_schema = value_schema
         self._fields_by_name: Mapping[str, Field] | None = None
         self._hash: int | None = None
-        self._checker: Callable[[Any], None] | None = None
+        self._checker: Callable[[Any], object] | None = None
 
     @property
     def keys(self) -> Schema:
@@ -182,7 +182,7 @@ class Schema:
             and self._fields == other._fields
         )
 
-    def checker(self, make: Callable[[Schema], Callable[[Any], None]]) -> Callable[[Any], None]:
+    def checker(self, make: Callable[[Schema], Callable[[Any], object]]) -> Callable[[Any], object]:
         """The function that checks values other than None; made by ``make`` at the first use, then kept."""
         found = self._checker
         if found is None:

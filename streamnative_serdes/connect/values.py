@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from streamnative_serdes._missing import hint_of
@@ -12,7 +13,7 @@ from streamnative_serdes.errors import EncodeError, SchemaError
 from .logical import Decimal, Enum, logical_of, require_base
 from .schema import Schema, Type
 
-Check = Callable[[Any], None]
+Check = Callable[[Any], object]  # what it returns is dropped
 _FLOAT32_MAX: Final = 3.4028235677973366e38  # half a unit above the largest float: from here on, it rounds to infinity
 
 
@@ -128,7 +129,9 @@ def make_checker(schema: Schema) -> Check:
         return plain
     if schema.name is not None and (logical := logical_of(schema)) is not None:
         require_base(schema)
-        return _logical_checker(schema, logical)
+        if logical is Decimal:  # its number is enough, without the bytes
+            return partial(Decimal.unscaled, Decimal.scale(schema))
+        return partial(logical.from_logical, schema)
     match schema.type:
         case Type.ARRAY:
             return _array_checker(schema)
@@ -141,19 +144,6 @@ def make_checker(schema: Schema) -> Check:
             if symbols is not None:
                 return _enum_checker(schema, symbols)
     return _PLAIN[schema.type]
-
-
-def _logical_checker(schema: Schema, logical: Any) -> Check:
-    """The check by the conversion to the stored value, whose result is dropped."""
-    convert: Callable[[Any, Any], object] = logical.from_logical
-    given: Any = schema
-    if logical is Decimal:  # its number is enough, without the bytes
-        convert, given = Decimal.unscaled, Decimal.scale(schema)
-
-    def check(value: Any) -> None:
-        convert(given, value)
-
-    return check
 
 
 def _enum_checker(schema: Schema, symbols: dict[str, int]) -> Check:

@@ -142,9 +142,6 @@ def _first_offset(entry: Entry, limits: BatchLimits) -> int | None:
     """The offset of the entry's first record; None if the broker has not added the index of the last one.
 
     The batches themselves have the offsets that the producer gave them, from 0.
-
-    Raises:
-        DecodeError: batches are missing, or the index is too small for them.
     """
     declared, taken = entry.metadata.messages or 1, _offsets_in(entry, limits)
     if taken is None:

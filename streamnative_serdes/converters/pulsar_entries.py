@@ -174,11 +174,7 @@ def _message(own: Metadata, whole: Metadata, ids: SchemaIds, value: bytes | None
 
 
 def _inline(payload: bytes) -> tuple[bytes | None, bytes | None]:
-    """Key and value of a KeyValue with the encoding INLINE; SEPARATED sets a key in base64, or says that it is null.
-
-    Raises:
-        DecodeError: the payload is not such a pair.
-    """
+    """Key and value of a KeyValue with the encoding INLINE; SEPARATED sets a key in base64, or says that it is null."""
     halves: list[bytes | None] = []
     place = 0
     for name in ("key", "value"):

@@ -122,12 +122,8 @@ def path_of(source: Source) -> Path | None:
 def blocks(source: Source, max_batch_size: int, *, partial: bool) -> Iterator[tuple[int, memoryview]]:
     """Yield the byte where each run of whole batches begins, and the run. A tail of zeros ends the segment.
 
-    A run can be read until the next one is asked for, since that takes its memory.
-
-    Args:
-        source: a segment's path, or the open file; then it is read from its position on, and stays open.
-        max_batch_size: bytes of records that one batch may have.
-        partial: whether the file may end within a batch, which is then left out with a warning.
+    A run can be read until the next one is asked for, since that takes its memory. The options are those of
+    :class:`~.segments.SegmentOptions`.
 
     Raises:
         DecodeError: a batch has an impossible length, or is cut off; ``offset`` is the byte of the file.

@@ -178,10 +178,6 @@ def read_dump(file: BinaryIO, *, max_entry_size: int = 64 * MIB) -> Iterator[Sto
 def read_batches_one_by_one(file: BinaryIO, *, max_size: int = 64 * MIB) -> Iterator[tuple[int, bytes]]:
     """Yield the position and bytes of each of Kafka's batches in a file. Only one batch at a time is in memory.
 
-    Args:
-        file: of batches that follow each other; it need not be seekable.
-        max_size: bytes that a batch may have, as it is stored.
-
     Raises:
         ConfigError: ``max_size`` is impossible.
         DecodeError: a batch is cut off, or is too large; ``offset`` is the byte.

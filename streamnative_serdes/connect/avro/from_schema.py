@@ -66,16 +66,7 @@ class SchemaReader:
         doc: str | None = None,
         version: int | None = None,
     ) -> Schema:
-        """The Connect schema of a type.
-
-        Args:
-            node: the type.
-            path: of the field, for errors.
-            optional: null is a branch of its union.
-            default: of the Avro field.
-            doc: of the Avro field.
-            version: in the registry.
-        """
+        """The Connect schema of a type; ``default`` and ``doc`` are the Avro field's, ``version`` the registry's."""
         self._count(path)
         if isinstance(node, avro.Union):
             branches = [branch for branch in node.branches if branch.kind != "null"]

@@ -104,14 +104,7 @@ def is_avro_map(schema: Schema, options: AvroOptions) -> bool:
 
 
 def branch_field(index: int, kind: str, full: str | None, options: AvroOptions) -> str:
-    """The name of the field that stands for a branch of a union.
-
-    Args:
-        index: of the branch.
-        kind: the Avro type of the branch.
-        full: the full name of the branch, if the branch has a name.
-        options: of the converter.
-    """
+    """The name of the field for a branch of a union, by its index, type, and full name if it has one."""
     if options.generalized_sum_type_support:
         return f"{ANY_UNION_FIELD}{index}"
     if full is None:

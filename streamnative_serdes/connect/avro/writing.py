@@ -158,10 +158,7 @@ def _union(schema: Schema, options: AvroOptions, translated: Translated) -> Conv
 def is_direct(schema: Schema, options: AvroOptions, *, checked: bool = True) -> bool:
     """Whether the codec with logical types writes values of this schema unchanged, with the necessary checks.
 
-    Args:
-        schema: of the values.
-        options: of the converter.
-        checked: a Struct has checked the values when they were set. Items of lists may have changed since.
+    ``checked``: a Struct has checked the values when they were set. Items of lists may have changed since.
     """
     if names.is_union(schema):
         return False
