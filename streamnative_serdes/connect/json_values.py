@@ -243,10 +243,9 @@ def _logical_reader(schema: Schema) -> Read | None:
 def _symbol_reader(schema: Schema) -> Read:
     check = schema.checker(make_checker)  # an enum has symbols
 
-    def read(value: Any) -> str:
-        text = _read_string(value)
-        as_decoded(check, text)
-        return text
+    def read(value: Any) -> Any:
+        as_decoded(check, _read_string(value))
+        return value
 
     return read
 
@@ -292,16 +291,16 @@ def _float_reader(nearest: Callable[[int | str], float]) -> Callable[[Schema, Fo
     return _leaf(read)
 
 
-def _read_boolean(value: Any) -> bool:
-    if value is not True and value is not False:
-        raise not_decodable("true or false", value)
-    return bool(value)
+def _class_reader(kind: type, expected: str) -> Read:
+    def read(value: Any) -> Any:
+        if type(value) is not kind:
+            raise not_decodable(expected, value)
+        return value
+
+    return read
 
 
-def _read_string(value: Any) -> str:
-    if type(value) is not str:
-        raise not_decodable("a string", value)
-    return value
+_read_string: Final = _class_reader(str, "a string")
 
 
 def _array_reader(schema: Schema, form: Form) -> Read:
@@ -368,7 +367,7 @@ _READERS: Final[Mapping[Type, Callable[[Schema, Form], Read]]] = {
     Type.INT64: _int_reader(64),
     Type.FLOAT32: _float_reader(to_float),
     Type.FLOAT64: _float_reader(to_double),
-    Type.BOOLEAN: _leaf(_read_boolean),
+    Type.BOOLEAN: _leaf(_class_reader(bool, "true or false")),
     Type.STRING: _leaf(_read_string),
     Type.BYTES: _leaf(from_base64),
     Type.ARRAY: _array_reader,

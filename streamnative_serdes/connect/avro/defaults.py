@@ -100,7 +100,7 @@ def from_json(schema: Schema, value: Any, options: AvroOptions) -> Any:
         found = _from_json(schema, value, options)
         if found is not None:
             validate(schema, found)
-    except (SerdesError, ValueError, TypeError, LookupError, OverflowError):
+    except (SerdesError, ValueError, TypeError, AttributeError, LookupError, OverflowError):
         return None
     return found
 
@@ -111,7 +111,7 @@ def _from_json(schema: Schema, value: Any, options: AvroOptions) -> Any:
             return None
         raise EncodeError("expected a default other than null")
     if schema.type is Type.BYTES:
-        value = _bytes_of(value)
+        value = value.encode("latin-1")
     logical = logical_of(schema)
     if logical is not None:
         return logical.to_logical(schema, value)
@@ -129,12 +129,6 @@ def _from_json(schema: Schema, value: Any, options: AvroOptions) -> Any:
     return value
 
 
-def _bytes_of(value: Any) -> bytes:
-    if not isinstance(value, str):
-        raise EncodeError(f"expected bytes as text, got {type(value).__name__}")
-    return value.encode("latin-1")
-
-
 def _map_of(schema: Schema, value: Any, options: AvroOptions) -> Any:
     keys, values = schema.keys, schema.values
     if isinstance(value, Mapping):
@@ -148,8 +142,6 @@ def _struct_of(schema: Schema, value: Any, options: AvroOptions) -> Any:
     if is_union(schema):  # the default of a union is of its first branch
         name, _, kind = (schema.fields or ())[0]
         return made.put(name, _from_json(kind, value, options))
-    if not isinstance(value, Mapping):
-        raise EncodeError(f"expected an object, got {type(value).__name__}")
     for name, _, kind in schema.fields or ():
         given = value.get(scrubbed(name, options))
         if given is not None or kind.default is None:
