@@ -55,6 +55,12 @@ def sent(entry: bytes) -> bytes:
     return entry[_INDEX + int.from_bytes(entry[2:_INDEX]) :]
 
 
+def changed(message: Message, **parts: object) -> Message:
+    """The message with other parts."""
+    names = ("value", "key", "headers", "timestamp", "offset", "schema_version", "producer_id", "transactional")
+    return Message(**{name: getattr(message, name) for name in names} | parts)  # type: ignore[arg-type]
+
+
 def _message(tree: dict[str, Any]) -> Message:
     return Message(
         _bytes(tree["value"]),

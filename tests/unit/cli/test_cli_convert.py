@@ -14,7 +14,7 @@ pytest.importorskip("cramjam")
 pytest.importorskip("google_crc32c")
 
 from command import CommandLine
-from java_entries import Topic, golden
+from java_entries import Topic, changed, golden
 from kop_entries import _number, _text, pulsar_entry, sealed
 
 from streamnative_serdes.converters import (
@@ -84,13 +84,7 @@ def messages(lines: Iterable[Any]) -> list[Message]:
 
 
 def without_time(found: Iterable[Message]) -> list[Message]:
-    return [
-        Message(
-            m.value, key=m.key, headers=m.headers, offset=m.offset, schema_version=m.schema_version,
-            producer_id=m.producer_id, transactional=m.transactional,
-        )
-        for m in found
-    ]  # fmt: skip
+    return [changed(message, timestamp=-1) for message in found]
 
 
 def expected(topic: Topic, **options: Any) -> list[Message]:

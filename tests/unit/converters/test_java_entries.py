@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("cramjam")
 pytest.importorskip("google_crc32c")
 
-from java_entries import Topic, golden
+from java_entries import Topic, changed, golden
 from kop_entries import _number, _text, sealed
 
 from streamnative_serdes import header
@@ -32,11 +32,6 @@ HEADER = 61  # bytes of a RecordBatch before its records
 
 def read(topic: Topic, reader: KafkaEntryReader | PulsarEntryReader) -> list[Message]:
     return [message for entry in topic.entries for message in reader.entry(entry)]
-
-
-def changed(message: Message, **parts: object) -> Message:
-    names = ("value", "key", "headers", "timestamp", "offset", "schema_version", "producer_id", "transactional")
-    return Message(**{name: getattr(message, name) for name in names} | parts)  # type: ignore[arg-type]
 
 
 def split(message: Message) -> Message:

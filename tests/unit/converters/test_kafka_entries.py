@@ -16,6 +16,7 @@ pytest.importorskip("google_crc32c")
 import cramjam
 import kafka_batches as kb
 import kop_golden as golden
+from java_entries import changed
 from kafka_batches import Rec
 from kop_entries import pulsar_entry
 
@@ -190,13 +191,7 @@ def test_offsets_that_compaction_has_removed_stay_counted() -> None:
 
 def test_a_batch_may_be_empty_after_compaction() -> None:
     empty = kb.patched(kb.with_records(kb.batch(*RECORDS), b""), 57, ">i", 0)
-    assert batches(empty + kb.batch(RECORDS[0], base=5)) == [Message_at(5)]
-
-
-def Message_at(offset: int) -> Message:
-    first = MESSAGES[0]
-    return Message(first.value, key=first.key, headers=first.headers, timestamp=first.timestamp, offset=offset,
-                   schema_version=0)  # fmt: skip
+    assert batches(empty + kb.batch(RECORDS[0], base=5)) == [changed(MESSAGES[0], offset=5)]
 
 
 def test_log_append_time_is_the_timestamp_of_every_record() -> None:
@@ -257,11 +252,7 @@ def test_any_buffer_is_read() -> None:
 @pytest.mark.parametrize(("magic", "codec"), [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (1, 3)])
 def test_message_sets(magic: int, codec: int) -> None:
     plain = [Rec(record.value, record.key, (), record.timestamp) for record in RECORDS]
-    expected = [
-        Message(m.value, key=m.key, timestamp=m.timestamp if magic else -1, offset=m.offset,
-                schema_version=m.schema_version)
-        for m in MESSAGES
-    ]  # fmt: skip
+    expected = [changed(m, headers=(), timestamp=m.timestamp if magic else -1) for m in MESSAGES]
     assert batches(kb.legacy(*plain, magic=magic, codec=codec)) == expected
 
 
