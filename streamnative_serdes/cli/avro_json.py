@@ -9,8 +9,8 @@
 | a union of null and one other type | null, or the value itself |
 | any other union | null, or ``{"name of the type": value}``, as in Avro's JSON encoding |
 
-Decoded data does not tell which branch of a union it is of: 5 may be an int or a long. So :class:`JsonWriter` decodes
-by a schema of its own, in which each branch of such a union is a record with one field. Its bytes are the same.
+Decoded data does not tell which branch of a union it is of: 5 may be an int or a long. So :func:`writer_of` decodes by
+a schema of its own, in which each branch of such a union is a record with one field. Its bytes are the same.
 """
 
 from __future__ import annotations
@@ -216,32 +216,31 @@ class _FaultError(Exception):
         return "".join(reversed(self.path)).removeprefix(".")
 
 
-class JsonWriter:
-    """Decodes data of a writer's schema to JSON values; options for logical types and names are not used."""
-
-    def __init__(self, schema: Schema, options: CodecArguments) -> None:
-        own: CodecArguments = {**options, "max_depth": _MOST_DEPTH, "return_record_name": True}
-        self._codec = Codec(told_apart(schema), **own)
-        self._convert = _Writer().of(schema.root)
-
-    def write(self, body: Buffer) -> Any:
-        try:
-            return self._convert(self._codec.decode(body))
-        except _FaultError as fault:
-            raise DecodeError(str(fault), path=fault.where) from None
+def writer_of(schema: Schema, options: CodecArguments) -> Callable[[Buffer], Any]:
+    """A function from data of a writer's schema to JSON; options for logical types and names are not used."""
+    own: CodecArguments = {**options, "max_depth": _MOST_DEPTH, "return_record_name": True}
+    codec, show = Codec(told_apart(schema), **own), shower_of(schema.root)
+    return lambda body: show(codec.decode(body))
 
 
-def reader_of(schema: Schema) -> Conversion:
-    """A function from JSON as of :class:`JsonWriter` to data for the encoder. It raises EncodeError for other forms."""
-    convert = _Reader().of(schema.root)
+def shower_of(root: AvroType) -> Conversion:
+    """A function from data, as a schema of :func:`told_apart` decodes them, to JSON. It raises DecodeError."""
+    return _typed(_Writer().of(root), DecodeError)
 
-    def read(value: Any) -> Any:
+
+def reader_of(root: AvroType) -> Conversion:
+    """A function from JSON as of :func:`writer_of` to data for the encoder. It raises EncodeError for other forms."""
+    return _typed(_Reader().of(root), EncodeError)
+
+
+def _typed(convert: Conversion, kind: type[DecodeError | EncodeError]) -> Conversion:
+    def typed(value: Any) -> Any:
         try:
             return convert(value)
         except _FaultError as fault:
-            raise EncodeError(str(fault), path=fault.where) from None
+            raise kind(str(fault), path=fault.where) from None
 
-    return read
+    return typed
 
 
 def _same(value: Any) -> Any:

@@ -33,13 +33,13 @@ from confluent_kafka import Message
 
 from streamnative_serdes._config import CodecArguments
 from streamnative_serdes._formats import Format, ProtobufNativeFormat
-from streamnative_serdes._schema import NOT_FINITE, Limits, Logical, Primitive, json_float
+from streamnative_serdes._schema import Limits, Logical, Primitive
 from streamnative_serdes._topics.schema_version import SchemaVersion
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, EncodeError
 from streamnative_serdes.key_value import INLINE
 
-from .avro_json import Form, JsonWriter, form_of, read_moment, reader_of, show_moment
+from .avro_json import read_moment, reader_of, show_moment, shower_of, writer_of
 from .json_numbers import dumps, parse
 
 _BASE64: Final = "base64"
@@ -223,6 +223,8 @@ _COUNTS: Final = {
 }
 # Those of them whose formats give Python's dates, which end at the year 9999.
 _DATES: Final = ("DATE", "TIME", "TIMESTAMP", "LOCAL_DATE")
+# Types whose JSON is that of an Avro type.
+_AVRO_KINDS: Final = {"FLOAT": "float", "DOUBLE": "double", "BYTES": "bytes", "NONE": "bytes"}
 
 
 class TypedJson(NamedTuple):
@@ -249,9 +251,8 @@ def json_of(known: SchemaVersion, options: CodecArguments, limits: Limits) -> Ty
 
 
 def _avro(known: SchemaVersion, options: CodecArguments) -> TypedJson:
-    writer, read = JsonWriter(known.schema, options), reader_of(known.schema)
-    codec = Codec(known.schema, **RAW)
-    return TypedJson(writer.write, lambda value: codec.encode(read(value)))
+    codec, read = Codec(known.schema, **RAW), reader_of(known.schema.root)
+    return TypedJson(writer_of(known.schema, options), lambda value: codec.encode(read(value)))
 
 
 def _json(form: Format) -> TypedJson:
@@ -271,19 +272,15 @@ def _json(form: Format) -> TypedJson:
 
 
 def _count(form: Format, logical: Logical) -> TypedJson:
-    shown = form_of(Primitive("long", logical))
-    assert shown is not None
-    text: Form = shown
+    node = Primitive("long", logical)
+    to_text, from_text = shower_of(node), reader_of(node)
     beyond = form.type in _DATES
 
     def show(data: bytes) -> Any:
-        return text.show(_INT64.unpack(data)[0] if beyond and len(data) == _INT64.size else form.decode(data))
+        return to_text(_INT64.unpack(data)[0] if beyond and len(data) == _INT64.size else form.decode(data))
 
     def read(value: Any) -> bytes:
-        try:
-            number = text.read(value)
-        except ValueError as expected:
-            raise EncodeError(f"expected {expected}, got {value!r:.60}") from None
+        number = from_text(value)
         if not beyond or isinstance(number, bool) or not isinstance(number, int):
             return form.encode(number)
         try:
@@ -295,26 +292,6 @@ def _count(form: Format, logical: Logical) -> TypedJson:
 
 
 def _primitive(form: Format) -> TypedJson:
-    def show(data: bytes) -> Any:
-        value = form.decode(data)
-        if isinstance(value, bytes):
-            return value.decode("latin-1")
-        return json_float(value) if isinstance(value, float) else value
-
-    def read(value: Any) -> bytes:
-        if isinstance(value, str) and form.type in ("FLOAT", "DOUBLE"):
-            return form.encode(NOT_FINITE.get(value, value))
-        if isinstance(value, str) and form.type in ("BYTES", "NONE"):
-            return form.encode(_latin(value))
-        return form.encode(value)
-
-    return TypedJson(show, read)
-
-
-def _latin(text: str) -> bytes:
-    try:
-        return text.encode("latin-1")
-    except UnicodeEncodeError:
-        raise EncodeError(
-            f"expected text with characters from U+0000 to U+00FF, one for each byte, got {text!r:.60}"
-        ) from None
+    node = Primitive(_AVRO_KINDS.get(form.type, "null"))  # null stands for all that are shown as they are
+    show, read = shower_of(node), reader_of(node)
+    return TypedJson(lambda data: show(form.decode(data)), lambda value: form.encode(read(value)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
@@ -28,7 +29,7 @@ from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError, SchemaNotFoundError
 from streamnative_serdes.key_value import INLINE
 
-from .avro_json import JsonWriter, reader_of
+from .avro_json import reader_of, writer_of
 from .message_json import ABSENT, RAW, Line, TypedJson, join, json_of, split, within
 from .options import Connection
 
@@ -113,7 +114,7 @@ class MessageDecoder:
         self._policy: _NotingPolicy = policy_of(self._deserializer)
         self._options: CodecArguments = codec_arguments(self._policy.conf)
         self._version = version
-        self._writers: dict[str, JsonWriter] = {}  # by the text of the schema
+        self._writers: dict[str, Callable[[bytes], Any]] = {}  # by the text of the schema
         self._shown: dict[SchemaVersion, TypedJson] = {}
 
     def close(self) -> None:
@@ -203,7 +204,7 @@ class MessageDecoder:
             return self._decoded_by_sign(data, headers, datum)
         version, offset, other = self._how(topic, data)
         if self._policy.reading is None:
-            shown = self._writer(self._policy.binding.version(topic, version).schema).write(data[offset:])
+            shown = self._writer(self._policy.binding.version(topic, version).schema)(data[offset:])
         else:
             shown = self._written_again(self._policy.reading.target.schema, datum)
         return Decoded(_FRAMED if offset else _BARE, version, shown, other)
@@ -230,11 +231,11 @@ class MessageDecoder:
         return Decoded(framing, None, shown, schema=named)
 
     def _written_again(self, schema: Schema, datum: Any) -> Any:
-        return self._writer(schema).write(Codec(schema, **self._options).encode(datum))
+        return self._writer(schema)(Codec(schema, **self._options).encode(datum))
 
-    def _writer(self, schema: Schema) -> JsonWriter:
+    def _writer(self, schema: Schema) -> Callable[[bytes], Any]:
         if schema.text not in self._writers:
-            self._writers[schema.text] = JsonWriter(schema, self._options)
+            self._writers[schema.text] = writer_of(schema, self._options)
         return self._writers[schema.text]
 
 
@@ -298,7 +299,7 @@ class AvroFramer(Framer):
         dry_run: bool,
     ) -> None:
         self._topic, self.version = topic, version
-        self._read = reader_of(schema)
+        self._read = reader_of(schema.root)
         self._serializer: KafkaAvroSerializer | None = None
         self._codec = Codec(schema, **RAW)
         if not dry_run:

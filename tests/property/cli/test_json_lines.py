@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from streamnative_serdes._schema import parse
-from streamnative_serdes.cli.avro_json import JsonWriter, reader_of
+from streamnative_serdes.cli.avro_json import reader_of, writer_of
 from streamnative_serdes.cli.output import json_text
 from streamnative_serdes.codec import Codec
 
@@ -32,8 +32,8 @@ def with_mixed_unions(draw: Any) -> tuple[Any, Any]:
 
 def there_and_back(schema: Any, body: bytes) -> bytes:
     parsed = parse(schema)
-    line = json_text(JsonWriter(parsed, {}).write(body))
-    datum = reader_of(parsed)(json.loads(line))
+    line = json_text(writer_of(parsed, {})(body))
+    datum = reader_of(parsed.root)(json.loads(line))
     return Codec(parsed, avro_logical_types=False, validate_strict=True).encode(datum)
 
 

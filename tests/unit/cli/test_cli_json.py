@@ -10,7 +10,7 @@ import pytest
 from schemas import array, enum, fixed, logical, mapping, record
 
 from streamnative_serdes._schema import parse
-from streamnative_serdes.cli.avro_json import JsonWriter, reader_of
+from streamnative_serdes.cli.avro_json import reader_of, writer_of
 from streamnative_serdes.cli.message_json import Line, parse_line, read_bytes, show_bytes
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, EncodeError
@@ -19,7 +19,7 @@ from streamnative_serdes.errors import DecodeError, EncodeError
 def shown(schema: Any, datum: Any) -> Any:
     """The JSON of data as the codec takes it without logical types."""
     parsed = parse(schema, strict=False)
-    return JsonWriter(parsed, {}).write(Codec(parsed, avro_logical_types=False).encode(datum))
+    return writer_of(parsed, {})(Codec(parsed, avro_logical_types=False).encode(datum))
 
 
 DECIMAL = logical("bytes", "decimal", precision=6, scale=2)
@@ -78,13 +78,13 @@ def test_a_type_has_its_form_there_and_back(schema: Any, datum: Any, form: Any) 
     assert shown(schema, datum) == form
     parsed = parse(schema)
     codec = Codec(parsed, avro_logical_types=False)
-    back = reader_of(parsed)(json.loads(json.dumps(form)))
+    back = reader_of(parsed.root)(json.loads(json.dumps(form)))
     assert codec.encode(back) == codec.encode(datum)
 
 
 def test_not_a_number_is_a_word() -> None:
     assert shown("float", math.nan) == "NaN"
-    assert math.isnan(reader_of(parse("float"))("NaN"))
+    assert math.isnan(reader_of(parse("float").root)("NaN"))
 
 
 def test_names_of_other_namespaces_and_cycles_do_not_confuse_the_branches() -> None:
@@ -145,7 +145,7 @@ REFUSED: list[tuple[Any, Any, str]] = [
 @pytest.mark.parametrize(("schema", "form", "complaint"), REFUSED)
 def test_another_form_is_refused_with_its_place(schema: Any, form: Any, complaint: str) -> None:
     with pytest.raises(EncodeError, match=complaint):
-        reader_of(parse(schema))(form)
+        reader_of(parse(schema).root)(form)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_another_form_is_refused_with_its_place(schema: Any, form: Any, complain
     ],
 )
 def test_times_may_be_written_shorter_and_in_any_zone(text: str, millis: int) -> None:
-    assert reader_of(parse(logical("long", "timestamp-millis")))(text) == millis
+    assert reader_of(parse(logical("long", "timestamp-millis")).root)(text) == millis
 
 
 # Lines
