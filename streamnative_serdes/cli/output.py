@@ -245,16 +245,9 @@ def _logged(*, as_json: bool) -> Iterator[None]:
 class Command(click.Command):
     """A command that reports errors of ours and of Kafka's client as failures; ``--debug`` adds the traceback."""
 
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        with usage_reported(as_json="--json" in args):
-            return super().make_context(info_name, args, parent, **extra)
-
     def invoke(self, ctx: click.Context) -> Any:
-        as_json = bool(ctx.params.get("json"))
         try:
-            with _logged(as_json=as_json), usage_reported(as_json=as_json):
+            with _logged(as_json=bool(ctx.params.get("json"))):
                 return super().invoke(ctx)
         except (FailureError, SerdesError, KafkaException, RecursionError, KeyboardInterrupt) as error:
             _fail(ctx, error)
