@@ -15,7 +15,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -51,10 +51,17 @@ def save(path: Path, document: Document, *, overwrite: bool = True) -> None:
     """
     if not overwrite:
         require_new(path)
-    try:
+    with writing(path):
         rewrite(path, [json.dumps(_members(document), indent=2) + "\n"])
+
+
+@contextlib.contextmanager
+def writing(path: Path, hint: str | None = None) -> Iterator[None]:
+    """Raise FileError for an error of the system."""
+    try:
+        yield
     except OSError as error:
-        raise FileError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise FileError(f"{path} cannot be written: {error.strerror or error}", hint=hint) from error
 
 
 def require_new(path: Path) -> None:
@@ -85,10 +92,13 @@ def load(path: Path, kind: str) -> Document:
 
 def _members(document: Document) -> dict[str, Any]:
     content = {_NAME: document.kind, "format": FORMAT, "source": document.source, "body": document.body}
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    # The body goes last, so that a person sees what the file is.
-    body = content.pop("body")
-    return {**content, "sha256": hashlib.sha256(text.encode()).hexdigest(), "body": body}
+    digest, body = checksum(content), content.pop("body")
+    return {**content, "sha256": digest, "body": body}  # the body last, so that a person sees what the file is
+
+
+def checksum(tree: Mapping[str, Any]) -> str:
+    """The checksum of JSON, whatever the order of its members and its layout."""
+    return hashlib.sha256(json.dumps(tree, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def _tree(path: Path) -> Any:

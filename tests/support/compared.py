@@ -92,7 +92,7 @@ class Found:
 
     @property
     def same(self) -> bool:
-        sums = self.counts.source_sum.text() == self.counts.target_sum.text()
+        sums = self.counts.source_sum.digest() == self.counts.target_sum.digest()
         none = not self.differences and not self.counts.stopped
         assert sums == none
         return none

@@ -95,14 +95,11 @@ def _show(found: Findings) -> None:
     source, extent = tree["source"], "all" if tree["whole"] else "a sample"
     say(f"SOURCE {source['topic']}: {source['partitions']} partitions; {tree['messages']} messages read, {extent}")
     say(_times(tree))
-    _section(
-        "SCHEMAS IN USE", ("SCHEMA", "MESSAGES", "TYPE", "NAME", "SUBJECTS", "FIRST AT"), map(_schema, tree["ids"])
-    )
+    headers = ("SCHEMA", "MESSAGES", "TYPE", "NAME", "SUBJECTS", "FIRST AT")
+    _section("SCHEMAS IN USE", headers, map(_schema, tree["ids"]))
     unknown = [(str(entry["id"]), str(entry["count"]), _first(entry)) for entry in tree["unknown_ids"]]
     _section("NOT IN THE REGISTRY", ("SCHEMA", "MESSAGES", "FIRST AT"), unknown)
-    _section(
-        "SCHEMAS OF KEYS", ("SCHEMA", "MESSAGES", "TYPE", "NAME", "SUBJECTS", "FIRST AT"), map(_schema, tree["key_ids"])
-    )
+    _section("SCHEMAS OF KEYS", headers, map(_schema, tree["key_ids"]))
     kinds = [(kind.replace("_", " "), str(entry["count"]), _first(entry)) for kind, entry in tree["counts"].items()]
     _section("MESSAGES", ("KIND", "MESSAGES", "FIRST AT"), kinds)
     _show_target(tree)

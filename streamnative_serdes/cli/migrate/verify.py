@@ -86,8 +86,8 @@ def _counts(counts: Counts) -> dict[str, Any]:
     return {
         "partition": counts.partition,
         **{name: getattr(counts, name) for name in _COUNTS},
-        "source_checksum": counts.source_sum.text(),
-        "target_checksum": counts.target_sum.text(),
+        "source_checksum": counts.source_sum.hexdigest(),
+        "target_checksum": counts.target_sum.hexdigest(),
         "undecodable_at": counts.undecodable_at,
         "stopped": counts.stopped,
     }
@@ -127,7 +127,7 @@ def _show(state: State, outcome: Outcome, scope: Scope) -> None:
 
 
 def _row(counts: Counts) -> tuple[Any, ...]:
-    expected, got = counts.source_sum.text(), counts.target_sum.text()
+    expected, got = counts.source_sum.hexdigest(), counts.target_sum.hexdigest()
     numbers = [str(getattr(counts, name)) for name in ("partition", *_COUNTS[:-1])]
     found = marked(not counts.differences, str(counts.differences))
     return *numbers, found, expected, marked(expected == got, got)

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import hashlib
 import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -101,7 +100,7 @@ class DeadLetter:
             "value": _text(self.value),
             "reason": self.reason,
         }
-        return {**tree, "sha256": _checksum(tree)}
+        return {**tree, "sha256": files.checksum(tree)}
 
 
 class DeadLetterTopic:
@@ -145,11 +144,9 @@ class DeadLetterFile:
         kept = (letter for letter in read_file(path, source) if letter.offset < following.get(letter.partition, 0))
         trees = chain([{**_FORMAT, "source": source}], (letter.tree() for letter in kept))
         lines = (f"{json.dumps(tree)}\n" for tree in trees)  # one at a time: there may be millions
-        try:
+        with files.writing(path):
             files.rewrite(path, lines)
             self._file = path.open("a", encoding="utf-8")
-        except OSError as error:
-            raise FileError(f"{path} cannot be written: {error.strerror or error}") from error
 
     def add(self, letter: DeadLetter, *, hide_headers: bool = False) -> None:  # noqa: ARG002 - a file takes any
         self._write(json.dumps(letter.tree()) + "\n")
@@ -163,14 +160,11 @@ class DeadLetterFile:
             self._file.close()
 
     def _write(self, text: str, *, sync: bool = False) -> None:
-        try:
+        with files.writing(self._path, "free some space; what was copied so far stays, and running again goes on"):
             self._file.write(text)
             if sync:
                 self._file.flush()
                 os.fsync(self._file.fileno())
-        except OSError as error:
-            hint = "free some space; what was copied so far stays, and running again goes on"
-            raise FileError(f"{self._path} cannot be written: {error.strerror or error}", hint=hint) from error
 
 
 DeadLetters: TypeAlias = DeadLetterTopic | DeadLetterFile
@@ -193,7 +187,7 @@ def read_file(path: Path, source: str) -> Iterator[DeadLetter]:
 
 def _letter(path: Path, number: int, line: str) -> DeadLetter:
     tree = _tree(line)
-    if not isinstance(tree, dict) or tree.pop("sha256", None) != _checksum(tree):
+    if not isinstance(tree, dict) or tree.pop("sha256", None) != files.checksum(tree):
         raise FileError(f"{path}, line {number} is damaged: its checksum does not match", hint="choose another file")
     body = {name: _bytes(tree[name]) for name in ("key", "value")}
     headers = [(name, _bytes(text)) for name, text in tree["headers"]] or None
@@ -213,7 +207,3 @@ def _text(data: bytes | None) -> str | None:
 
 def _bytes(text: str | None) -> bytes | None:
     return None if text is None else base64.b64decode(text, validate=True)
-
-
-def _checksum(tree: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(tree, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

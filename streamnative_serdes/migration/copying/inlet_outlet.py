@@ -20,7 +20,6 @@ from streamnative_serdes._kafka import (
     is_fenced,
     is_unsupported,
     kafka_errors,
-    no_producer_ids,
     until_done,
 )
 from streamnative_serdes.errors import SerdesError
@@ -143,8 +142,6 @@ class Outlet:
         self._topic, self.transactions, self._open = topic, transactions, False
         name = {"transactional.id": f"streamnative-serdes.migrate.{topic}"} if transactions else {}
         size = {"message.max.bytes": max(largest, 1_000)} if largest else {}
-        if transactions and (reason := no_producer_ids(kafka, topic)) is not None:
-            raise no_transactions(topic, reason)
         more = {} if transactions else idempotence(kafka, topic)
         self._sender = Sender({**PRODUCER, **size, **name, **kafka, **more}, topic, _CONFIRMED_SECONDS)
         if transactions:

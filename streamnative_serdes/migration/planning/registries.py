@@ -19,7 +19,7 @@ from streamnative_serdes.errors import (
 )
 from streamnative_serdes.migration.foreign import SourceRegistry
 from streamnative_serdes.migration.route import Route
-from streamnative_serdes.migration.schemas.originals import Original, found_names, key, key_of, read_originals
+from streamnative_serdes.migration.schemas.originals import Original, found_names, history, key, key_of, read_originals
 from streamnative_serdes.migration.schemas.strategy import strategy_in_force
 from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient, TopicName
 from streamnative_serdes.schema_registry.confluent_info import ConfluentSchema
@@ -77,15 +77,15 @@ class ConfluentNames:
         return _of(found, self._holding(found))
 
     def listed(self) -> list[tuple[Name, Description]] | None:
-        try:
-            numbers = self._client.versions(self._subject)
-        except SchemaNotFoundError:
-            return None
-        found = [(number, self._client.version(self._subject, number)) for number in numbers]
-        return [
-            (schema.id if schema.id is not None else f"version {number}", _of(schema, ((self._subject, number),)))
-            for number, schema in found
-        ]
+        found = history(self._client, self._subject)
+        return (
+            None
+            if found is None
+            else [
+                (schema.id if schema.id is not None else f"version {number}", _of(schema, ((self._subject, number),)))
+                for number, schema in found
+            ]
+        )
 
     def _versions(self, number: int) -> tuple[tuple[str, int], ...]:
         try:

@@ -25,7 +25,7 @@ from streamnative_serdes.migration.route import Route
 from streamnative_serdes.migration.state import KIND, State
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, SchemaInfo
 
-from .originals import RESUME, joined, key, name_in
+from .originals import RESUME, history, joined, key, name_in
 
 _FORWARD: Final = "forward: "
 _LEVEL: Final = "set the subject's compatibility level to NONE meanwhile, or register it by hand"
@@ -145,7 +145,9 @@ class _Work:
     def rehearse(self, level: str) -> Iterator[Returned]:
         """As :meth:`register`, but without registering."""
         strategy = level if level in DIRECTIONS else "ALWAYS_COMPATIBLE"  # NONE
-        rehearsal = Rehearsal(strategy, self._of_subject())
+        there = history(self.registry, self.state.route.subject) or ()
+        infos = [SchemaInfo(number, "AVRO", self.registry.self_contained(schema)) for number, schema in there]
+        rehearsal = Rehearsal(strategy, infos)
         for info in self.versions:
             found = self._found(info)
             refusal = rehearsal.register(info.text).refusal if found.id is None else None
@@ -170,15 +172,6 @@ class _Work:
             error.hint = _LEVEL if isinstance(error, IncompatibleSchemaError) else joined(error.hint, RESUME)
             raise error.at(topic=self.state.route.topic.given, version=info.version) from None
 
-    def _of_subject(self) -> list[SchemaInfo]:
-        subject = self.state.route.subject
-        try:
-            numbers = self.registry.versions(subject)
-        except SchemaNotFoundError:
-            return []
-        texts = ((number, self.registry.self_contained(self.registry.version(subject, number))) for number in numbers)
-        return [SchemaInfo(number, "AVRO", text) for number, text in texts]
-
 
 @contextmanager
 def _work(state: State, ids_of: Path | None) -> Iterator[_Work]:
@@ -202,14 +195,6 @@ def _ids(registry: ConfluentRegistryClient, forward: State) -> dict[int, int]:
         if isinstance(name, int):
             by_version.setdefault(version, []).append(name)
     several = any(len(ids) > 1 for ids in by_version.values())
-    order = _subject_order(registry, forward.route.subject) if several else {}
+    subject = (history(registry, forward.route.subject) if several else None) or ()
+    order = {schema.id: number for number, schema in subject}
     return {version: max(ids, key=lambda id_: (order.get(id_, 0), id_)) for version, ids in by_version.items()}
-
-
-def _subject_order(registry: ConfluentRegistryClient, subject: str) -> dict[int, int]:
-    """The version of each id in the subject; empty if the subject does not exist."""
-    try:
-        found = [registry.version(subject, number) for number in registry.versions(subject)]
-    except SchemaNotFoundError:
-        return {}
-    return {schema.id: schema.version or 0 for schema in found if schema.id is not None}

@@ -135,6 +135,15 @@ class _Reading:
             )
 
 
+def history(registry: SourceRegistry, subject: str) -> list[tuple[int, ConfluentSchema]] | None:
+    """The versions of a subject in order, each with its number; None if the subject does not exist."""
+    try:
+        numbers = registry.versions(subject)
+    except SchemaNotFoundError:
+        return None
+    return [(number, registry.version(subject, number)) for number in numbers]
+
+
 def _versions(registry: SourceRegistry, subject: str, *, needed: bool) -> Iterable[int]:
     try:
         return registry.versions(subject)

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from itertools import islice
 from typing import Final
 
-from .contents import TIME_LOST, Checksum, Content, Difference, Differences, Item, packed
+from .contents import TIME_LOST, Content, Difference, Differences, Item, checksum, packed
 
 WINDOW: Final = 32  # messages that may be different before both sides agree again
 _AGREEING: Final = 8  # messages that have to agree after a difference
@@ -34,9 +35,9 @@ class Counts:
     foreign: int = 0  # messages of the target between the copies, if these are allowed
     differences: int = 0  # all differences
     # the checksum of the expected copies of the source's messages
-    source_sum: Checksum = field(default_factory=Checksum)
+    source_sum: blake2b = field(default_factory=checksum)
     # the checksum of the target's messages that were compared with them
-    target_sum: Checksum = field(default_factory=Checksum)
+    target_sum: blake2b = field(default_factory=checksum)
     undecodable_at: list[int] = field(default_factory=list)  # the source's offsets of the first undecodable messages
     stopped: str | None = None  # why comparing stopped before the end; None if it did not
 
@@ -119,7 +120,7 @@ class Comparison:
         """Count messages that are equal on both sides, so both checksums get the same bytes."""
         data = b"".join([packed(item.content) for item in items])
         for each in self._sums:
-            each.add_packed(data)
+            each.update(data)
         self._count(items)
 
     def _count(self, items: Sequence[Item]) -> None:
@@ -187,7 +188,7 @@ class Comparison:
     def _took(self, side: Ahead, number: int) -> Item:
         item = side.take()
         assert item is not None  # it was looked at before
-        self._sums[number].add(item.content)
+        self._sums[number].update(packed(item.content))
         return item
 
     def _report(self, difference: Difference) -> None:
@@ -195,7 +196,7 @@ class Comparison:
         self._differences.add(difference)
 
     def _miss(self, item: Item) -> None:
-        self._sums[0].add(item.content)
+        self._sums[0].update(packed(item.content))
         self._report(self._differences.missing(item))
 
     def _find_copy(self) -> bool:

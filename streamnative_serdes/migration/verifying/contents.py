@@ -59,18 +59,9 @@ class Item(NamedTuple):
     message: Message
 
 
-class Checksum:
-    def __init__(self) -> None:
-        self._hash = blake2b(digest_size=SIZE)
-
-    def add(self, content: Content) -> None:
-        self.add_packed(packed(content))
-
-    def add_packed(self, data: bytes) -> None:
-        self._hash.update(data)
-
-    def text(self) -> str:
-        return self._hash.hexdigest()
+def checksum() -> blake2b:
+    """The checksum of no content; update it with :func:`packed` contents."""
+    return blake2b(digest_size=SIZE)
 
 
 def packed(content: Content) -> bytes:

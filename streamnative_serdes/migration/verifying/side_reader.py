@@ -18,6 +18,7 @@ from .contents import NO_SCHEMA, Content, digest
 _CHUNK: Final = 2_000  # messages
 _PATIENCE: Final = 60.0  # seconds without any progress before the end
 _MEMORY: Final[Mapping[str, Any]] = {"queued.max.messages.kbytes": 32_768}  # messages fetched ahead
+_HINT: Final = "its retention is shorter than reading takes: raise retention.ms and retention.bytes, then run again"
 _MOST: Final = 1_000_000  # dead letters; each takes about 250 bytes of memory
 
 
@@ -27,14 +28,6 @@ class MissingTopicError(SerdesError):
 
 class DeletedMessagesError(SerdesError):
     """The broker deleted messages while they were to be read."""
-
-    def __init__(self, topic: str, partition: int, wanted: int) -> None:
-        super().__init__(
-            f"partition {partition}: the broker has deleted offset {wanted} before it was read",
-            topic=topic,
-            hint="its retention is shorter than reading takes: raise retention.ms and retention.bytes, then run again",
-        )
-        self.partition, self.wanted = partition, wanted
 
 
 class SideReader:
@@ -74,7 +67,8 @@ class SideReader:
         except OffsetsGoneError as error:
             if error.place >= error.bounds[0]:  # such as in a topic that was recreated meanwhile
                 raise
-            raise DeletedMessagesError(self._topic, partition, error.place) from error
+            text = f"partition {partition}: the broker has deleted offset {error.place} before it was read"
+            raise DeletedMessagesError(text, topic=self._topic, hint=_HINT) from error
 
 
 class LetterCheck:

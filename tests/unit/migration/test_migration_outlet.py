@@ -28,7 +28,6 @@ def test_only_without_transactions_each_copy_has_a_report(
     """With transactions, the commit says that a message is missing."""
     producer = Producer()
     monkeypatch.setattr(producing, "client", lambda *_: producer)
-    monkeypatch.setattr(inlet_outlet, "no_producer_ids", lambda *_: None)
     monkeypatch.setattr(inlet_outlet, "idempotence", lambda *_: {})
     monkeypatch.setattr(Outlet, "_init_transactions", lambda _: None)
     copies: Any = [(0, offset, (b"v", None, None, 5)) for offset in range(3)]
