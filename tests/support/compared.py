@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from confluent_kafka import TIMESTAMP_CREATE_TIME
+from consumed import Message
 
 from streamnative_serdes import header
 from streamnative_serdes._rewriting import BadMessageError, Name
@@ -26,43 +27,19 @@ from streamnative_serdes.migration.verifying.contents import (
 Schemas = Mapping[Name, Any]
 
 
-@dataclass(frozen=True)
-class Sent:
-    """Stands in for a message that was consumed."""
-
-    data: bytes | None
-    name: bytes | None = b"k"
-    pairs: Any = None
-    time: tuple[int, int] = (TIMESTAMP_CREATE_TIME, 1_700_000_000_000)
-    place: int = 0
-
-    def value(self) -> bytes | None:
-        return self.data
-
-    def key(self) -> bytes | None:
-        return self.name
-
-    def headers(self) -> Any:
-        return self.pairs
-
-    def timestamp(self) -> tuple[int, int]:
-        return self.time
-
-    def offset(self) -> int:
-        return self.place
-
-    def partition(self) -> int:
-        return 0
+def sent(value: bytes | None, **more: Any) -> Message:
+    """A message of either side."""
+    return Message(value, **{"key": b"k", "timestamp": (TIMESTAMP_CREATE_TIME, 1_700_000_000_000), **more})
 
 
-def framed(datum: bytes, id: int = 1, **more: Any) -> Sent:
+def framed(datum: bytes, id: int = 1, **more: Any) -> Message:
     """A message of the source."""
-    return Sent(header.pack_id(id) + datum, **more)
+    return sent(header.pack_id(id) + datum, **more)
 
 
-def copied(datum: bytes, version: int = 0, **more: Any) -> Sent:
+def copied(datum: bytes, version: int = 0, **more: Any) -> Message:
     """A message of the target."""
-    return Sent(header.pack(version) + datum, **more)
+    return sent(header.pack(version) + datum, **more)
 
 
 def known(schemas: Schemas) -> SideSchemas:
@@ -99,8 +76,8 @@ class Found:
 
 
 def compared(
-    source: Iterable[Sent],
-    target: Iterable[Sent],
+    source: Iterable[Message],
+    target: Iterable[Message],
     schemas: Schemas,
     versions: Schemas,
     rules: CopyRules = CopyRules(),  # noqa: B008
@@ -127,13 +104,14 @@ def compared(
             try:
                 yield originals.of(message)
             except BadMessageError:
-                found.bad.append(message.place)
+                found.bad.append(message.offset())
 
     Comparison(items(), map(copies.of, placed(target)), found.counts, differences, comparing).run()
     found.differences = differences.first
     return found
 
 
-def placed(messages: Iterable[Sent]) -> Iterator[Any]:
+def placed(messages: Iterable[Message]) -> Iterator[Any]:
     for place, message in enumerate(messages):
-        yield Sent(message.data, message.name, message.pairs, message.time, place)
+        parts = {name: getattr(message, name)() for name in ("value", "key", "headers", "timestamp")}
+        yield Message(**parts, offset=place)

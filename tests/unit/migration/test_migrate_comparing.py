@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from compared import Found, Sent, compared, copied, framed
+from compared import Found, compared, copied, framed, sent
 from confluent_kafka import TIMESTAMP_CREATE_TIME, TIMESTAMP_LOG_APPEND_TIME, TIMESTAMP_NOT_AVAILABLE
+from consumed import Message
 from schemas import array, mapping, record
 from wire import sized, varint
 
@@ -31,11 +31,11 @@ def users(count: int, begin: int = 0) -> list[bytes]:
     return [sized(b"u%d" % number) + varint(number) for number in range(begin, begin + count)]
 
 
-def between(source: list[Sent], target: list[Sent], **more: Any) -> Found:
+def between(source: list[Message], target: list[Message], **more: Any) -> Found:
     return compared(source, target, IDS, VERSIONS, **more)
 
 
-def pair(original: Sent, copy: Sent, **more: Any) -> Found:
+def pair(original: Message, copy: Message, **more: Any) -> Found:
     """Compare messages that have the same ones before and behind them."""
     before, behind = users(3), users(20, 100)
     return between(
@@ -49,7 +49,7 @@ def pair(original: Sent, copy: Sent, **more: Any) -> Found:
 
 
 def test_a_copy_is_the_same() -> None:
-    found = pair(framed(ADA, pairs=PAIRS), copied(ADA, pairs=PAIRS))
+    found = pair(framed(ADA, headers=PAIRS), copied(ADA, headers=PAIRS))
     assert found.same
     assert (found.counts.copied, found.counts.tombstones, found.counts.undecodable) == (24, 0, 0)
 
@@ -60,56 +60,56 @@ def test_nothing_is_the_same_as_nothing() -> None:
 
 @pytest.mark.parametrize("headers", [None, []])
 def test_no_headers_are_an_empty_list_of_headers(headers: Any) -> None:
-    assert pair(framed(ADA, pairs=None), copied(ADA, pairs=headers)).same
-    assert pair(framed(ADA, pairs=headers), copied(ADA, pairs=None)).same
+    assert pair(framed(ADA, headers=None), copied(ADA, headers=headers)).same
+    assert pair(framed(ADA, headers=headers), copied(ADA, headers=None)).same
 
 
 def test_the_log_append_time_of_the_source_is_the_create_time_of_the_copy() -> None:
     assert pair(
-        framed(ADA, time=(TIMESTAMP_LOG_APPEND_TIME, TIME)), copied(ADA, time=(TIMESTAMP_CREATE_TIME, TIME))
+        framed(ADA, timestamp=(TIMESTAMP_LOG_APPEND_TIME, TIME)), copied(ADA, timestamp=(TIMESTAMP_CREATE_TIME, TIME))
     ).same
 
 
 def test_the_place_of_a_copy_without_transactions_is_not_compared() -> None:
     place = ("streamnative.migration.place", b"0:3")
-    assert pair(framed(ADA, pairs=PAIRS), copied(ADA, pairs=[*PAIRS, place])).same
-    assert pair(framed(ADA), copied(ADA, pairs=[place])).same
+    assert pair(framed(ADA, headers=PAIRS), copied(ADA, headers=[*PAIRS, place])).same
+    assert pair(framed(ADA), copied(ADA, headers=[place])).same
     # Nor is that of an earlier copy, which the source may have.
-    assert pair(framed(ADA, pairs=[place]), copied(ADA)).same
+    assert pair(framed(ADA, headers=[place]), copied(ADA)).same
 
 
 def test_a_schema_in_a_header_is_taken_off() -> None:
     in_header = [("__value_schema_id", header.pack_id(1)), *PAIRS]
-    assert pair(Sent(ADA, pairs=in_header), copied(ADA, pairs=PAIRS)).same
-    assert pair(Sent(ADA, pairs=in_header), copied(ADA, pairs=in_header)).parts == [("headers", 3, 3)]
+    assert pair(sent(ADA, headers=in_header), copied(ADA, headers=PAIRS)).same
+    assert pair(sent(ADA, headers=in_header), copied(ADA, headers=in_header)).parts == [("headers", 3, 3)]
 
 
 def test_keys_are_kept_or_stripped() -> None:
     framed_key = header.pack_id(1) + b"key"
     stripped = CopyRules("strip")
-    assert pair(framed(ADA, name=framed_key), copied(ADA, name=framed_key)).same
-    assert pair(framed(ADA, name=framed_key), copied(ADA, name=b"key")).parts == [("key", 3, 3)]
-    both = [framed(ADA, name=framed_key)], [copied(ADA, name=b"key")]
+    assert pair(framed(ADA, key=framed_key), copied(ADA, key=framed_key)).same
+    assert pair(framed(ADA, key=framed_key), copied(ADA, key=b"key")).parts == [("key", 3, 3)]
+    both = [framed(ADA, key=framed_key)], [copied(ADA, key=b"key")]
     found = between(*both, rules=stripped)
     assert (found.same, found.bad) == (True, [])
-    assert between([framed(ADA, name=framed_key)], [copied(ADA, name=framed_key)], rules=stripped).parts == [
+    assert between([framed(ADA, key=framed_key)], [copied(ADA, key=framed_key)], rules=stripped).parts == [
         ("key", 0, 0)
     ]
     for bad in (b"key", header.pack_id(7) + b"key"):  # without a framing, and of a schema that the registry lacks
-        assert between([framed(ADA, name=bad)], [], rules=stripped).bad == [0]
-    assert between([framed(ADA, name=None)], [copied(ADA, name=None)], rules=stripped).same
+        assert between([framed(ADA, key=bad)], [], rules=stripped).bad == [0]
+    assert between([framed(ADA, key=None)], [copied(ADA, key=None)], rules=stripped).same
 
 
 def test_stripped_keys_of_bytes_get_their_length_and_those_that_are_not_avro_stay() -> None:
     schemas = {1: USER, 2: "bytes", 3: ("JSON", "{}")}
-    source = [framed(ADA, name=header.pack_id(number) + b"key") for number in (2, 3)]
-    target = [copied(ADA, name=name) for name in (b"\x06key", b"key")]
+    source = [framed(ADA, key=header.pack_id(number) + b"key") for number in (2, 3)]
+    target = [copied(ADA, key=name) for name in (b"\x06key", b"key")]
     found = compared(source, target, schemas, {0: USER}, CopyRules("strip"))
     assert (found.same, found.bad, found.counts.copied) == (True, [], 2)
 
 
 def test_tombstones_are_counted() -> None:
-    found = pair(Sent(None), Sent(None))
+    found = pair(sent(None), sent(None))
     assert found.same
     assert (found.counts.copied, found.counts.tombstones) == (24, 1)
 
@@ -206,13 +206,12 @@ CHANGES = {
         ((TIMESTAMP_CREATE_TIME, TIME), (TIMESTAMP_LOG_APPEND_TIME, TIME)),
     ],
 }
-ARGUMENTS = {"key": "name", "headers": "pairs", "timestamp": "time"}
 
 
 @pytest.mark.promise("every-part")
 @pytest.mark.parametrize(("part", "left", "right"), [(part, *both) for part, all_ in CHANGES.items() for both in all_])
 def test_one_part_that_is_different_is_named_with_both_offsets(part: str, left: Any, right: Any) -> None:
-    found = pair(framed(ADA, **{ARGUMENTS[part]: left}), copied(ADA, **{ARGUMENTS[part]: right}))
+    found = pair(framed(ADA, **{part: left}), copied(ADA, **{part: right}))
     assert found.parts == [(part, 3, 3)]
     assert found.differences[0].expected != found.differences[0].got
     assert (found.counts.copied, found.counts.differences, found.counts.stopped) == (23, 1, None)
@@ -229,15 +228,15 @@ def test_one_byte_of_the_body_that_is_different_is_found(place: int) -> None:
 
 
 def test_several_parts_are_named() -> None:
-    found = pair(framed(ADA, name=b"1"), copied(BOB, name=b"2"))
+    found = pair(framed(ADA, key=b"1"), copied(BOB, key=b"2"))
     assert found.parts == [("key, value", 3, 3)]
     assert found.differences[0].expected == "key b'1'; value {'name': 'Ada', 'age': 36}"
 
 
 @pytest.mark.parametrize(("left", "right"), [(None, b""), (b"", None)])
 def test_a_tombstone_is_not_an_empty_value(left: bytes | None, right: bytes | None) -> None:
-    original = Sent(None) if left is None else framed(b"")
-    copy = Sent(None) if right is None else Sent(right)
+    original = sent(None) if left is None else framed(b"")
+    copy = sent(None) if right is None else sent(right)
     assert pair(original, copy).parts == [("value", 3, 3)]
 
 
@@ -250,7 +249,7 @@ def test_a_version_that_reads_the_bytes_but_is_another_schema_is_different() -> 
 
 def test_a_version_that_does_not_exist_and_no_framing_are_different() -> None:
     assert pair(framed(ADA), copied(ADA, 9)).parts == [("schema", 3, 3)]
-    assert pair(framed(ADA), Sent(ADA)).parts == [("schema", 3, 3)]
+    assert pair(framed(ADA), sent(ADA)).parts == [("schema", 3, 3)]
     assert pair(framed(ADA), framed(ADA)).parts == [("schema", 3, 3)]
 
 
@@ -329,7 +328,7 @@ def test_a_second_difference_is_found_behind_the_first() -> None:
     bodies = users(60)
     target = [copied(body) for place, body in enumerate(bodies) if place != 7]
     target[40] = copied(ADA)
-    target[50] = replace(target[50], name=b"other")
+    target[50] = copied(bodies[51], key=b"other")
     found = between([*map(framed, bodies)], target)
     assert found.parts == [("missing", 7, None), ("value", 41, 40), ("key", 51, 50)]
 
@@ -338,8 +337,8 @@ def test_a_second_difference_is_found_behind_the_first() -> None:
 def test_comparing_stops_where_both_sides_do_not_agree_again(missing: int, stops: bool) -> None:
     bodies = users(100)
     # Other keys, too, so that the values are not compared in the same places.
-    source = [framed(body, name=body) for body in bodies]
-    target = [copied(body, name=body) for body in (*bodies[:5], *bodies[5 + missing :])]
+    source = [framed(body, key=body) for body in bodies]
+    target = [copied(body, key=body) for body in (*bodies[:5], *bodies[5 + missing :])]
     found = between(source, target)
     if stops:
         assert found.counts.stopped is not None
@@ -353,7 +352,7 @@ def test_comparing_stops_where_both_sides_do_not_agree_again(missing: int, stops
 
 def test_a_part_that_is_different_in_all_messages_does_not_stop_comparing() -> None:
     bodies = users(200)
-    target = [copied(body, time=(TIMESTAMP_CREATE_TIME, TIME + place)) for place, body in enumerate(bodies, 1)]
+    target = [copied(body, timestamp=(TIMESTAMP_CREATE_TIME, TIME + place)) for place, body in enumerate(bodies, 1)]
     found = between([framed(body) for body in bodies], target)
     assert (found.counts.differences, found.counts.stopped) == (200, None)
     assert found.parts[0] == ("timestamp", 0, 0)
@@ -361,7 +360,7 @@ def test_a_part_that_is_different_in_all_messages_does_not_stop_comparing() -> N
 
 def test_only_the_first_differences_are_kept() -> None:
     bodies = users(40)
-    found = between([*map(framed, bodies)], [copied(body, name=b"x") for body in bodies], most=3)
+    found = between([*map(framed, bodies)], [copied(body, key=b"x") for body in bodies], most=3)
     assert [one.source_offset for one in found.differences] == [0, 1, 2]
     assert found.counts.differences == 40
 
@@ -427,8 +426,8 @@ def test_only_so_many_messages_may_be_older(older: int, same: bool) -> None:
 # Messages that cannot be copied
 
 
-@pytest.mark.parametrize("bad", [Sent(b""), Sent(b"\x00\x00\x00"), Sent(b"\x01" + ADA), framed(ADA, 99)])
-def test_bad_messages_are_not_in_the_target(bad: Sent) -> None:
+@pytest.mark.parametrize("bad", [sent(b""), sent(b"\x00\x00\x00"), sent(b"\x01" + ADA), framed(ADA, 99)])
+def test_bad_messages_are_not_in_the_target(bad: Message) -> None:
     bodies = users(10)
     source = [*map(framed, bodies[:4]), bad, *map(framed, bodies[4:])]
     found = between(source, [*map(copied, bodies)])
@@ -445,24 +444,24 @@ def test_bodies_that_cannot_be_decoded_are_bad_if_the_copy_was_made_with_check()
 
 
 def test_a_null_header_that_the_broker_does_not_keep_is_a_dead_letter_or_empty() -> None:
-    one = [framed(ADA, pairs=[("a", None)])]
+    one = [framed(ADA, headers=[("a", None)])]
     assert between(one, [], rules=CopyRules(null_headers=False)).bad == [0]
     lossy = CopyRules(null_headers=False, allow_header_loss=True)
-    assert between(one, [copied(ADA, pairs=[("a", b"")])], rules=lossy).same
-    assert not between(one, [copied(ADA, pairs=[("a", None)])], rules=lossy).same
-    raw = [framed(ADA, pairs=[("a", b"\xff")])]
+    assert between(one, [copied(ADA, headers=[("a", b"")])], rules=lossy).same
+    assert not between(one, [copied(ADA, headers=[("a", None)])], rules=lossy).same
+    raw = [framed(ADA, headers=[("a", b"\xff")])]
     assert between(raw, [], rules=CopyRules(raw_headers=False)).bad == [0]
     lossy = CopyRules(raw_headers=False, allow_header_loss=True)
-    assert between(raw, [copied(ADA, pairs=[("a", "\ufffd".encode())])], rules=lossy).same
+    assert between(raw, [copied(ADA, headers=[("a", "\ufffd".encode())])], rules=lossy).same
 
 
 @pytest.mark.parametrize("time", [(TIMESTAMP_CREATE_TIME, 0), (TIMESTAMP_NOT_AVAILABLE, -1)])
 def test_a_time_that_cannot_be_written_is_bad_or_not_compared(time: Any) -> None:
-    one = [framed(ADA, time=time), framed(BOB)]
+    one = [framed(ADA, timestamp=time), framed(BOB)]
     assert between(one, [copied(BOB)]).bad == [0]
     lossy = CopyRules(allow_time_loss=True)
     now = (TIMESTAMP_CREATE_TIME, TIME + 5)
-    assert between(one, [copied(ADA, time=now), copied(BOB)], rules=lossy).same
-    assert not between(one, [copied(ADA, name=b"x", time=now), copied(BOB)], rules=lossy).same
-    assert not between(one, [copied(ADA), copied(BOB, time=now)], rules=lossy).same
-    assert not between(one, [copied(BOB, time=now), copied(BOB)], rules=lossy).same
+    assert between(one, [copied(ADA, timestamp=now), copied(BOB)], rules=lossy).same
+    assert not between(one, [copied(ADA, key=b"x", timestamp=now), copied(BOB)], rules=lossy).same
+    assert not between(one, [copied(ADA), copied(BOB, timestamp=now)], rules=lossy).same
+    assert not between(one, [copied(BOB, timestamp=now), copied(BOB)], rules=lossy).same
