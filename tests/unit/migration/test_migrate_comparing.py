@@ -314,16 +314,6 @@ def test_all_that_is_missing_at_the_end_is_counted() -> None:
     assert between([*map(framed, bodies)], []).counts.differences == 500
 
 
-def test_newer_messages_are_counted_and_with_exact_they_are_differences() -> None:
-    bodies = users(30)
-    target = [*map(copied, bodies), copied(ADA), copied(BOB)]
-    found = between([*map(framed, bodies)], target)
-    assert found.same
-    assert found.counts.newer == 2
-    exact = between([*map(framed, bodies)], target, comparing=Rules(newer=False))
-    assert exact.parts == [("unexpected", None, 30), ("unexpected", None, 31)]
-
-
 def test_a_second_difference_is_found_behind_the_first() -> None:
     bodies = users(60)
     target = [copied(body) for place, body in enumerate(bodies) if place != 7]
@@ -365,62 +355,47 @@ def test_only_the_first_differences_are_kept() -> None:
     assert found.counts.differences == 40
 
 
-# Other messages between the copies
+# Other messages in the target
+
+MANY = users(300)
+ALIKE = [ADA if number % 2 else body for number, body in enumerate(users(40))]
+ANY_OLDER = Rules(older=1 << 62)
+# Bodies of both sides, the rules, the differences, and counts.
+BY_RULES: dict[str, tuple[list[bytes], list[bytes], Rules, list[Any], dict[str, int]]] = {
+    "newer ones are counted": (BODIES, [*BODIES, ADA, BOB], Rules(), [], {"newer": 2}),
+    "newer ones are differences if it is to be exact": (
+        BODIES, [*BODIES, ADA, BOB], Rules(newer=False), [("unexpected", None, 30), ("unexpected", None, 31)], {}
+    ),
+    "foreign ones are counted": (
+        BODIES, [ADA, *BODIES[:9], *users(100, 500), *BODIES[9:], BOB], Rules(foreign=True), [],
+        {"foreign": 101, "newer": 1, "copied": 30},
+    ),
+    "a copy that is missing among foreign ones ends comparing": (
+        BODIES, [ADA, *BODIES[:9], BOB, *BODIES[10:]], Rules(foreign=True), [("missing", 9, None)], {"copied": 9}
+    ),
+    "copies of what the source has deleted are older": (MANY[100:], MANY, ANY_OLDER, [], {"older": 100, "copied": 200}),
+    "a changed one behind older ones": (
+        MANY[100:], [*MANY[:100], ADA, *MANY[101:]], ANY_OLDER, [("value", 0, 100)], {"older": 100}
+    ),
+    "older ones that are like others": (ALIKE[2:], ALIKE, ANY_OLDER, [], {"older": 2}),
+    "older ones are foreign if these are allowed": (
+        users(20)[5:], [each for body in users(20) for each in (body, ADA)], Rules(foreign=True, older=1 << 62), [],
+        {"older": 0, "foreign": 24, "newer": 1},
+    ),
+    "as many older ones as there may be": (MANY[100:], MANY, Rules(older=100), [], {"older": 100}),
+    "more older ones than there may be": (MANY[100:], MANY, Rules(older=99), [("missing", 0, None)], {"copied": 0}),
+}  # fmt: skip
 
 
-def test_guess_format_messages_may_be_allowed() -> None:
-    bodies = users(30)
-    mixed = [*map(copied, [ADA, *bodies[:9], *users(100, 500), *bodies[9:], BOB])]
-    found = between([*map(framed, bodies)], mixed, comparing=Rules(foreign=True))
-    assert found.same
-    assert (found.counts.foreign, found.counts.newer, found.counts.copied) == (101, 1, 30)
-
-
-def test_a_copy_that_is_missing_between_foreign_messages_ends_comparing() -> None:
-    bodies = users(30)
-    mixed = [*map(copied, [ADA, *bodies[:9], BOB, *bodies[10:]])]
-    found = between([*map(framed, bodies)], mixed, comparing=Rules(foreign=True))
-    assert found.parts == [("missing", 9, None)]
-    assert found.counts.stopped is not None
-
-
-# Messages that the source has deleted
-
-
-def test_copies_of_what_the_source_has_deleted_are_older() -> None:
-    bodies = users(300)
-    found = between([*map(framed, bodies[100:])], [*map(copied, bodies)], comparing=Rules(older=1 << 62))
-    assert found.same
-    assert (found.counts.older, found.counts.copied) == (100, 200)
-    # A changed message behind them is still found.
-    changed = [*map(copied, [*bodies[:100], ADA, *bodies[101:]])]
-    found = between([*map(framed, bodies[100:])], changed, comparing=Rules(older=1 << 62))
-    assert found.parts == [("value", 0, 100)]
-
-
-def test_older_messages_that_are_like_others_are_older() -> None:
-    bodies = [ADA if number % 2 else body for number, body in enumerate(users(40))]
-    found = between([*map(framed, bodies[2:])], [*map(copied, bodies)], comparing=Rules(older=1 << 62))
-    assert found.same
-    assert found.counts.older == 2
-
-
-def test_older_messages_are_foreign_if_these_are_allowed() -> None:
-    bodies = users(20)
-    mixed = [copied(body) for original in bodies for body in (original, ADA)]
-    found = between([*map(framed, bodies[5:])], mixed, comparing=Rules(foreign=True, older=1 << 62))
-    assert found.same
-    assert (found.counts.older, found.counts.foreign, found.counts.newer) == (0, 24, 1)
-
-
-@pytest.mark.parametrize(("older", "same"), [(100, True), (99, False)])
-def test_only_so_many_messages_may_be_older(older: int, same: bool) -> None:
-    bodies = users(300)
-    found = between([*map(framed, bodies[100:])], [*map(copied, bodies)], comparing=Rules(older=older))
-    assert found.same is same
-    if not same:
-        assert found.parts == [("missing", 0, None)]
-        assert found.counts.stopped is not None
+@pytest.mark.parametrize(("source", "target", "rules", "parts", "counts"), BY_RULES.values(), ids=BY_RULES)
+def test_other_messages_in_the_target_are_differences_or_counted_by_the_rules(
+    source: list[bytes], target: list[bytes], rules: Rules, parts: list[Any], counts: dict[str, int]
+) -> None:
+    found = between([*map(framed, source)], [*map(copied, target)], comparing=rules)
+    assert found.parts == parts
+    assert {name: getattr(found.counts, name) for name in counts} == counts
+    assert parts or found.same
+    assert (found.counts.stopped is not None) is (("missing", 0, None) in parts or ("missing", 9, None) in parts)
 
 
 # Messages that cannot be copied
