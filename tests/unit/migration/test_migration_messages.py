@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 from confluent_stand_in import ConfluentStandIn
+from consumed import Message
 
 from streamnative_serdes import header
 from streamnative_serdes._rewriting import (
@@ -40,16 +41,6 @@ IDS = [(0, 3), (7, 0), (LARGEST, 2**63 - 1)]
 RAW = ("h", b"\xff")
 
 
-class FakeMessage:
-    """What the copier asks of a message."""
-
-    def __init__(self, value: bytes | None, key: bytes | None = b"k", headers: Any = None, moment: int = 1_000) -> None:
-        self._parts = {"value": value, "key": key, "headers": headers, "timestamp": (1, moment)}
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda: self._parts[name]
-
-
 def fetch(name: Any) -> tuple[str, str]:
     """A registry that has schemas 7 and 8, both an int."""
     if name not in (7, 8):
@@ -57,16 +48,16 @@ def fetch(name: Any) -> tuple[str, str]:
     return "AVRO", '"int"'
 
 
-def copied(message: FakeMessage, **rules: Any) -> Any:
+def copied(message: Message, **rules: Any) -> Any:
     copier = MessageCopier(FORWARD, SideSchemas(fetch), Rules(**rules))
-    return copier.copy(message)  # type: ignore[arg-type]
+    return copier.copy(message)
 
 
 @pytest.mark.parametrize(("name", "version"), IDS)
 @pytest.mark.parametrize("datum", [b"", b"\0", b"datum"])
 def test_only_the_prefix_changes_and_the_way_back_gives_the_same_bytes(name: int, version: int, datum: bytes) -> None:
     value, headers = header.pack_id(name) + datum, [("a", None), ("a", b"2")]
-    forward = FORWARD.rewrite(value, headers)  # type: ignore[arg-type]
+    forward = FORWARD.rewrite(value, headers)
     assert forward == (header.pack(version) + datum, headers)
     assert BACK.rewrite(*forward) == (value, headers)
 
@@ -79,16 +70,16 @@ def test_bytes_at_the_root_get_their_length_and_lose_it_on_the_way_back(datum: b
     value, sized = header.pack_id(7) + datum, header.pack(3) + Codec("bytes").encode(datum)
     assert forward.rewrite(value, None) == (sized, None)
     assert back.rewrite(sized, None) == (value, None)
-    assert forward.rewrite(datum, [(VALUE_HEADER, b"\1" + GUID.bytes)]) == (sized, None)  # type: ignore[list-item]
+    assert forward.rewrite(datum, [(VALUE_HEADER, b"\1" + GUID.bytes)]) == (sized, None)
     assert forward.rewrite(datum, [(VALUE_HEADER, header.pack_id(7))]) == (sized, None)
     other = header.pack_id(8) + datum
     assert forward.rewrite(other, None) == (header.pack(4) + datum, None)
     for rewriter in (pickle.loads(pickle.dumps(forward)), forward):
         copier = MessageCopier(rewriter, SideSchemas(fetch), Rules())
-        assert copier.copy(FakeMessage(value))[0] == sized  # type: ignore[arg-type]
-        assert copier.copy(FakeMessage(other))[0] == header.pack(4) + datum  # type: ignore[arg-type]
+        assert copier.copy(Message(value))[0] == sized
+        assert copier.copy(Message(other))[0] == header.pack(4) + datum
     copier = MessageCopier(back, SideSchemas(fetch), Rules())
-    assert copier.copy(FakeMessage(sized))[0] == value  # type: ignore[arg-type]
+    assert copier.copy(Message(sized))[0] == value
 
 
 @pytest.mark.parametrize("datum", [b"", b"\x04h", b"\x04hi!", b"\x03", b"\xff"])
@@ -120,7 +111,7 @@ def test_what_a_message_calls_its_schema_and_where_the_datum_begins() -> None:
 def test_a_header_takes_precedence_over_the_prefix_and_the_first_header_over_the_second() -> None:
     headers = [("a", b"1"), (VALUE_HEADER, b"\1" + GUID.bytes), (VALUE_HEADER, b"\0\0\0\0\7"), ("b", None)]
     framed = header.pack_id(7) + b"x"
-    assert FORWARD.rewrite(framed, headers) == (header.pack(9) + framed, [("a", b"1"), ("b", None)])  # type: ignore[arg-type]
+    assert FORWARD.rewrite(framed, headers) == (header.pack(9) + framed, [("a", b"1"), ("b", None)])
 
 
 @pytest.mark.parametrize("name", [0, LARGEST])
@@ -134,7 +125,7 @@ def test_an_id_that_is_not_in_the_mapping_is_unmapped(name: int) -> None:
     framed = b"\0" + name.to_bytes(4, signed=True)
     for value, headers in ((framed, None), (b"x", [(VALUE_HEADER, framed)])):
         with pytest.raises(UnmappedSchemaError) as caught:
-            FORWARD.rewrite(value, headers)  # type: ignore[arg-type]
+            FORWARD.rewrite(value, headers)
         assert caught.value.name == name
 
 
@@ -203,25 +194,25 @@ def test_keys_are_not_stripped_on_the_way_back() -> None:
 
 
 def test_a_copy_has_the_key_headers_and_time_of_its_message() -> None:
-    message = FakeMessage(header.pack_id(7) + b"\2", b"\0\0\0\0\7k", [("a", None), RAW])
+    message = Message(header.pack_id(7) + b"\2", b"\0\0\0\0\7k", [("a", None), RAW])
     assert copied(message) == (header.pack(0) + b"\2", b"\0\0\0\0\7k", [("a", None), RAW], 1_000)
 
 
 def test_a_tombstone_stays_one_and_its_headers_too() -> None:
-    assert copied(FakeMessage(None, None, [("a", b"")])) == (None, None, [("a", b"")], 1_000)
+    assert copied(Message(None, None, [("a", b"")])) == (None, None, [("a", b"")], 1_000)
 
 
 def test_stripping_and_checking_and_dropping_of_places_at_once() -> None:
     headers = [(PLACE, b"0:1"), (KEY_HEADER, b"\0\0\0\0\7"), (VALUE_HEADER, b"\0\0\0\0\7"), (PLACE, b"0:2")]
-    message = FakeMessage(b"\2", b"k", headers)
+    message = Message(b"\2", b"k", headers)
     assert copied(message, keys="strip", check=True) == (header.pack(0) + b"\2", b"k", None, 1_000)
     with pytest.raises(BadMessageError, match="expected Confluent's framing in the key"):
-        copied(FakeMessage(b"\0\0\0\0\7\2", b"k"), keys="strip", check=True)
+        copied(Message(b"\0\0\0\0\7\2", b"k"), keys="strip", check=True)
 
 
 @pytest.mark.parametrize("datum", [b"", b"\2\2", b"\xff\xff\xff\xff\xff\xff"])
 def test_only_a_check_finds_a_value_that_cannot_be_decoded(datum: bytes) -> None:
-    message = FakeMessage(header.pack_id(7) + datum)
+    message = Message(header.pack_id(7) + datum)
     assert copied(message)[0] == header.pack(0) + datum
     with pytest.raises(BadMessageError, match="cannot be decoded by schema 7"):
         copied(message, check=True)
@@ -229,21 +220,21 @@ def test_only_a_check_finds_a_value_that_cannot_be_decoded(datum: bytes) -> None
 
 def test_an_unknown_id_is_bad_and_a_known_one_that_was_not_copied_stops() -> None:
     with pytest.raises(BadMessageError, match="registry has no schema 5"):
-        copied(FakeMessage(header.pack_id(5)))
+        copied(Message(header.pack_id(5)))
     with pytest.raises(UnmappedSchemaError) as caught:
-        copied(FakeMessage(header.pack_id(8)))
+        copied(Message(header.pack_id(8)))
     assert caught.value.name == 8
 
 
 def test_null_headers_are_lost_only_with_leave() -> None:
-    message = FakeMessage(header.pack_id(7), headers=[("a", None), RAW, ("b", None)])
+    message = Message(header.pack_id(7), headers=[("a", None), RAW, ("b", None)])
     with pytest.raises(HeaderLossError, match="'a' is null"):
         copied(message, null_headers=False)
     assert copied(message, null_headers=False, allow_header_loss=True)[2] == [("a", b""), RAW, ("b", b"")]
 
 
 def test_raw_headers_are_lost_only_with_leave() -> None:
-    message = FakeMessage(header.pack_id(7), headers=[("a", None), ("b", b"text"), RAW])
+    message = Message(header.pack_id(7), headers=[("a", None), ("b", b"text"), RAW])
     with pytest.raises(HeaderLossError, match="'h' is not UTF-8"):
         copied(message, raw_headers=False)
     assert copied(message, raw_headers=False, allow_header_loss=True)[2] == [("a", None), ("b", b"text"), RAW]
@@ -251,9 +242,9 @@ def test_raw_headers_are_lost_only_with_leave() -> None:
 
 def test_a_header_that_the_copy_does_not_have_is_not_lost() -> None:
     named = (VALUE_HEADER, b"\1" + GUID.bytes)  # not UTF-8
-    assert copied(FakeMessage(b"x", headers=[named, ("a", b"1")]), raw_headers=False)[2] == [("a", b"1")]
+    assert copied(Message(b"x", headers=[named, ("a", b"1")]), raw_headers=False)[2] == [("a", b"1")]
     with pytest.raises(HeaderLossError):
-        copied(FakeMessage(None, headers=[named]), raw_headers=False)
+        copied(Message(None, headers=[named]), raw_headers=False)
 
 
 @pytest.mark.parametrize("null_headers", [False, True])
@@ -268,11 +259,11 @@ def test_rules_say_whether_the_broker_keeps_headers(null_headers: bool, raw_head
 
 @pytest.mark.parametrize("moment", [0, -1])
 def test_a_message_without_a_time_is_copied_only_with_leave(moment: int) -> None:
-    message = FakeMessage(header.pack_id(7), moment=moment)
+    message = Message(header.pack_id(7), timestamp=(1, moment))
     with pytest.raises(BadMessageError, match=f"got {moment} ms"):
         copied(message)
     assert copied(message, allow_time_loss=True)[3] == 0
-    assert copied(FakeMessage(None, moment=1))[3] == 1
+    assert copied(Message(None, timestamp=(1, 1)))[3] == 1
 
 
 def test_a_place_stands_behind_the_other_headers() -> None:

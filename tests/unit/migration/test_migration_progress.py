@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
+from consumed import Message
 
 from streamnative_serdes._rewriting import BadMessageError
 from streamnative_serdes.errors import ConfigError, SerdesError
@@ -25,32 +26,25 @@ from streamnative_serdes.migration.route import Route, Side
 SOURCE = "orders@CLUSTER"
 
 
-class FakeMessage:
-    """A message of a topic."""
-
-    def __init__(
-        self, key: Any = None, value: Any = None, headers: Any = None, place: tuple[int, int] = (0, 0), time: int = 1
-    ) -> None:
-        self._parts = {"key": key, "value": value, "headers": headers, "timestamp": (1, time)}
-        self._parts |= {"partition": place[0], "offset": place[1]}
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda: self._parts[name]
+def message(
+    key: Any = None, value: Any = None, headers: Any = None, place: tuple[int, int] = (0, 0), time: int = 1
+) -> Message:
+    return Message(value, key, headers, partition=place[0], offset=place[1], timestamp=(1, time))
 
 
-class FakeTopics(dict[str, list[FakeMessage]]):
+class FakeTopics(dict[str, list[Message]]):
     """Topics, as the functions of the module ``topics`` read them."""
 
-    def committed(self, _: Any, topic: str, starts: Mapping[int, int] | None = None) -> Iterator[FakeMessage]:
-        for message in self.get(topic, []):
-            if starts is None or message.offset() >= starts.get(message.partition(), 1 << 62):
-                yield message
+    def committed(self, _: Any, topic: str, starts: Mapping[int, int] | None = None) -> Iterator[Message]:
+        for one in self.get(topic, []):
+            if starts is None or one.offset() >= starts.get(one.partition(), 1 << 62):
+                yield one
 
     def bounds(self, _: Any, topic: str) -> dict[int, tuple[int, int]]:
         found: dict[int, tuple[int, int]] = {}
-        for message in self.get(topic, []):
-            low = found.get(message.partition(), (message.offset(), 0))[0]
-            found[message.partition()] = low, message.offset() + 1
+        for one in self.get(topic, []):
+            low = found.get(one.partition(), (one.offset(), 0))[0]
+            found[one.partition()] = low, one.offset() + 1
         return found
 
 
@@ -75,7 +69,7 @@ def test_what_is_written_is_read_with_sorted_anchors_and_the_last_word_of_each_p
     words = [topic().words(0, Progress(5)), topic().words(2, Progress(0)), topic().words(0, one)]
     words += [topic().anchor_words(0, source, source + 5) for source in (9, 100, 20)]
     words += [topic().anchor_words(0, 20, 26), topic().anchor_words(7, 1, 1), topic().owner_words("run")]
-    topics["to.migration-state"] = [FakeMessage(*pair) for pair in words]
+    topics["to.migration-state"] = [message(*pair) for pair in words]
     one.anchors = [(9, 14), (20, 26), (100, 105)]
     assert topic().read() == {0: one, 2: Progress(0)}
     assert topic(None).read() == {0: one, 2: Progress(0)}
@@ -86,7 +80,7 @@ def test_no_topic_is_no_progress(topics: FakeTopics) -> None:
 
 
 def test_the_progress_of_another_source_is_refused(topics: FakeTopics) -> None:
-    topics["to.migration-state"] = [FakeMessage(*topic("orders@OTHER").words(0, Progress(5)))]
+    topics["to.migration-state"] = [message(*topic("orders@OTHER").words(0, Progress(5)))]
     with pytest.raises(SerdesError, match="already has copies of orders@OTHER"):
         topic().read()
 
@@ -101,7 +95,7 @@ KEY, VALUE = topic().words(0, Progress(5))
      (KEY, json.dumps({**json.loads(VALUE), "more": 1}).encode()), (b"\xff", VALUE)],
 )  # fmt: skip
 def test_another_message_is_refused_with_its_place(topics: FakeTopics, key: Any, value: Any) -> None:
-    topics["to.migration-state"] = [FakeMessage(key, value, place=(0, 3))]
+    topics["to.migration-state"] = [message(key, value, place=(0, 3))]
     with pytest.raises(SerdesError, match=r"to\.migration-state, offset 3: expected the progress of a migration"):
         topic().read()
 
@@ -115,7 +109,7 @@ def test_another_message_is_refused_with_its_place(topics: FakeTopics, key: Any,
 )  # fmt: skip
 def test_a_wrong_value_is_refused_with_the_topic_and_the_member(topics: FakeTopics, name: str, part: Any) -> None:
     trees = [{**json.loads(words), **({name: part} if name in json.loads(words) else {})} for words in (KEY, VALUE)]
-    topics["to.migration-state"] = [FakeMessage(*(json.dumps(tree).encode() for tree in trees), place=(0, 3))]
+    topics["to.migration-state"] = [message(*(json.dumps(tree).encode() for tree in trees), place=(0, 3))]
     with pytest.raises(SerdesError, match=rf"to\.migration-state, offset 3: .* member '{name}': expected") as caught:
         topic(None).read()
     assert "copy to another target, or delete this topic" in str(caught.value.hint)
@@ -124,18 +118,18 @@ def test_a_wrong_value_is_refused_with_the_topic_and_the_member(topics: FakeTopi
 @pytest.mark.parametrize("deep", [b"[" * 100_000, b'{"next":' * 100_000])
 def test_deep_json_is_refused_as_other_messages_are(topics: FakeTopics, deep: bytes) -> None:
     for pair in ((KEY, deep), (deep, VALUE)):
-        topics["to.migration-state"] = [FakeMessage(*pair, place=(0, 3))]
+        topics["to.migration-state"] = [message(*pair, place=(0, 3))]
         with pytest.raises(SerdesError, match="offset 3: expected the progress of a migration"):
             topic().read()
 
 
-def placed(place: bytes | None, *where: int) -> FakeMessage:
-    return FakeMessage(headers=None if place is None else [("a", b"0:99"), (PLACE, place)], place=(where[0], where[1]))
+def placed(place: bytes | None, *where: int) -> Message:
+    return message(headers=None if place is None else [("a", b"0:99"), (PLACE, place)], place=(where[0], where[1]))
 
 
-def letter(partition: int, offset: int, at: int) -> FakeMessage:
+def letter(partition: int, offset: int, at: int) -> Message:
     parts = DeadLetter(partition, offset, 1, None, None, None, "").produced("orders")
-    return FakeMessage(headers=parts["headers"], place=(partition, at))
+    return message(headers=parts["headers"], place=(partition, at))
 
 
 ORDERS = Route("forward", "orders", "to", Side({}, {}), Side({}, {}))
@@ -145,8 +139,8 @@ def found(known: dict[int, Progress], **wishes: Any) -> Any:
     return find_places(ORDERS, SOURCE, known, Wishes(**{"transactions": False, **wishes}))
 
 
-def source(*offsets: int, partition: int = 0) -> list[FakeMessage]:
-    return [FakeMessage(place=(partition, offset)) for offset in offsets]
+def source(*offsets: int, partition: int = 0) -> list[Message]:
+    return [message(place=(partition, offset)) for offset in offsets]
 
 
 @pytest.mark.parametrize("transactions", [False, True])
@@ -202,7 +196,7 @@ def test_copying_goes_on_at_the_first_message_that_has_no_copy(
     topics["orders"] = source(98, 99, *(100 + offset for offset in there))
     if there[0] == 0:
         assert found({0: Progress(100, places=True)})[0] == {0: 100 + place}
-    topics["to.dead-letters"] = [FakeMessage(headers=DeadLetter(0, 100 + offset, 1, None, None, None, "").produced("x")
+    topics["to.dead-letters"] = [message(headers=DeadLetter(0, 100 + offset, 1, None, None, None, "").produced("x")
                                  ["headers"], place=(0, at)) for at, offset in enumerate(letters)]  # fmt: skip
     assert found({0: Progress(100, places=True)})[1] == {0: set()}  # those of another source
 
@@ -247,7 +241,7 @@ def test_the_way_back_begins_behind_the_last_copies(topics: FakeTopics) -> None:
     with pytest.raises(SerdesError, match="nothing was copied"):
         behind_copies(back)
     words = [topic().words(0, Progress(11, last=(10, 8))), topic().words(1, Progress(3))]
-    topics["to.migration-state"] = [FakeMessage(*pair) for pair in words]
+    topics["to.migration-state"] = [message(*pair) for pair in words]
     assert behind_copies(back) == {0: 9}
 
 
@@ -267,15 +261,15 @@ def world(topics: FakeTopics, monkeypatch: pytest.MonkeyPatch) -> FakeTopics:
     """Source and target with a message in each of two partitions, the second of which begins later."""
     monkeypatch.setattr(resuming, "Cluster", FakeCluster)
     monkeypatch.setattr(FakeCluster, "ids", {"from": "S", "to": "T"})
-    topics["from"] = [FakeMessage(b"k", b"%d" % at, place=(0, at), time=at) for at in range(5)]
-    topics["to"] = [FakeMessage(b"k", b"%d" % at, place=(0, at), time=at) for at in range(5)]
-    topics["from"] += [FakeMessage(b"k", b"late", place=(1, 7))]
-    topics["to"] += [FakeMessage(b"k", b"late", place=(1, 7))]
+    topics["from"] = [message(b"k", b"%d" % at, place=(0, at), time=at) for at in range(5)]
+    topics["to"] = [message(b"k", b"%d" % at, place=(0, at), time=at) for at in range(5)]
+    topics["from"] += [message(b"k", b"late", place=(1, 7))]
+    topics["to"] += [message(b"k", b"late", place=(1, 7))]
     return topics
 
 
 def known_of(world: FakeTopics, at: int = 3, ids: Any = ("S", "T"), **more: Any) -> dict[int, Progress]:
-    read, written = (Kept.of(world[name][at]) for name in ("from", "to"))  # type: ignore[arg-type]
+    read, written = (Kept.of(world[name][at]) for name in ("from", "to"))
     return {0: Progress(at + 1, at + 1, last=(at, at), **{"read": read, "written": written, "ids": ids, **more})}
 
 
@@ -369,7 +363,7 @@ def test_where_topics_have_no_ids_the_message_that_was_kept_last_has_to_be_there
     FakeCluster.ids |= {"from": None, "to": None}
     known, same = known_of(world, ids=(None, None)), resuming.SameTopics(ROUTE)
     same.require(known)
-    world["from"][3] = FakeMessage(b"k", b"other", place=(0, 3), time=3)
+    world["from"][3] = message(b"k", b"other", place=(0, 3), time=3)
     with pytest.raises(resuming.ChangedTopicError, match="the source is not the topic"):
         same.require(known)
 
@@ -377,21 +371,21 @@ def test_where_topics_have_no_ids_the_message_that_was_kept_last_has_to_be_there
 class FakeCopier:
     """A copy is the message itself; those with value ``bad`` cannot be copied."""
 
-    def copy(self, message: FakeMessage) -> Any:
-        if message.value() == b"bad":
+    def copy(self, one: Message) -> Any:
+        if one.value() == b"bad":
             raise BadMessageError("bad")
-        return message.value(), message.key(), None, message.timestamp()[1]
+        return one.value(), one.key(), None, one.timestamp()[1]
 
 
 def walk(topics: FakeTopics, known: dict[int, Progress], start: Mapping[int, int] | None = None) -> Any:
     """Sources 2 (bad), 3, 4, 6 and 7 (bad) have copies at 12, 14 and 17, among messages of others."""
     side = Side({}, {})
-    topics["from"] = [FakeMessage(None, value, place=(0, offset)) for offset, value in
+    topics["from"] = [message(None, value, place=(0, offset)) for offset, value in
                       ((2, b"bad"), (3, b"a"), (4, b"b"), (6, b"a"), (7, b"bad"))]  # fmt: skip
-    topics["to"] = [FakeMessage(None, value, place=(0, offset)) for offset, value in
+    topics["to"] = [message(None, value, place=(0, offset)) for offset, value in
                     ((10, b"z"), (12, b"a"), (13, b"z"), (14, b"b"), (16, b"z"), (17, b"a"), (18, b"z"))]  # fmt: skip
     state: Any = type("State", (), {"route": Route("forward", "from", "to", side, side)})
-    return groups._Walk(state, FakeCopier(), known, start or {})  # type: ignore[arg-type]
+    return groups._Walk(state, FakeCopier(), known, start or {})
 
 
 @pytest.mark.promise("groups")
@@ -436,7 +430,7 @@ def test_a_copy_that_is_gone_is_an_error(topics: FakeTopics) -> None:
 def test_a_batch_is_due_at_its_bounds() -> None:
     batch = copying._Batch()
     assert not batch.is_due(idle=True)
-    batch.seen[0] = FakeMessage()  # type: ignore[assignment]
+    batch.seen[0] = message()
     assert batch.is_due(idle=True)
     assert not batch.is_due(idle=False)
     batch.copied[0], batch.bad[1] = copying.COMMIT_MESSAGES - 2, 1
@@ -444,7 +438,7 @@ def test_a_batch_is_due_at_its_bounds() -> None:
     batch.bad[0] += 1
     assert batch.is_due(idle=False)
     for size in (copying.COMMIT_BYTES - 1, copying.COMMIT_BYTES):
-        batch = copying._Batch(seen={0: FakeMessage()}, size=size)  # type: ignore[dict-item]
+        batch = copying._Batch(seen={0: message()}, size=size)
         assert batch.is_due(idle=False) == (size == copying.COMMIT_BYTES)
 
 
@@ -453,7 +447,7 @@ def test_a_batch_is_due_by_its_age_which_counts_from_its_first_message(monkeypat
     monkeypatch.setattr(copying.time, "monotonic", lambda: now[0])
     batch = copying._Batch(since=90.0)
     assert not batch.is_due(idle=False)  # nothing was read yet
-    batch.seen[0] = FakeMessage()  # type: ignore[assignment]
+    batch.seen[0] = message()
     now[0] = 101.9
     assert not batch.is_due(idle=False)
     now[0] = 102.0
@@ -461,15 +455,15 @@ def test_a_batch_is_due_by_its_age_which_counts_from_its_first_message(monkeypat
 
 
 def test_a_kept_time_of_zero_is_a_time_and_one_that_is_not_known_fits_any() -> None:
-    message: Any = FakeMessage(b"k", b"v", time=5)
-    kept = Kept.of(message)
+    found: Any = message(b"k", b"v", time=5)
+    kept = Kept.of(found)
     assert kept.timestamp == 5
-    assert [kept._replace(timestamp=time).is_of(message) for time in (5, None, 0, 4)] == [True, True, False, False]
-    assert not kept._replace(offset=1).is_of(message)
+    assert [kept._replace(timestamp=time).is_of(found) for time in (5, None, 0, 4)] == [True, True, False, False]
+    assert not kept._replace(offset=1).is_of(found)
 
 
 def test_what_has_to_be_copied_ends_before_the_last_copy(topics: FakeTopics) -> None:
-    topics["from"] = [FakeMessage(place=(0, offset)) for offset in (3, 4, 6, 7)]
+    topics["from"] = [message(place=(0, offset)) for offset in (3, 4, 6, 7)]
     route: Any = SimpleNamespace(reading=SimpleNamespace(kafka={}), source="from")
     for begin, end, begun, expected in (
         (3, 6, True, [3, 4]),
@@ -478,3 +472,39 @@ def test_what_has_to_be_copied_ends_before_the_last_copy(topics: FakeTopics) -> 
         (3, 3, True, []),
     ):
         assert resuming._messages(route, 0, begin, end, begun=begun, but={6}) == expected
+
+
+# A topic is known again by its id and by kept messages; a message that compaction has deleted says nothing
+
+KEPT = Kept(5, 1_000, "digest")
+BEHIND = message(value=b"v", place=(0, 6), time=1_000)  # behind the kept message
+
+
+def side(monkeypatch: pytest.MonkeyPatch, now: str | None, found: Any) -> resuming._CopiedTopic:
+    """The source, with this id now, and this first message from offset 5 on."""
+    monkeypatch.setattr(resuming, "Cluster", lambda *_: SimpleNamespace(id_of=lambda _: (True, now)))
+    monkeypatch.setattr(resuming, "bounds", lambda *_: {0: (0, 9)})
+    monkeypatch.setattr(resuming, "_first", lambda *_: {} if found is None else {0: found})
+    route: Any = SimpleNamespace(reading=SimpleNamespace(kafka={}), source="orders", target="copies")
+    return resuming._CopiedTopic(route, "source")
+
+
+@pytest.mark.parametrize("found", [None, BEHIND])
+@pytest.mark.parametrize(
+    ("now", "ids", "proven"),
+    [("A", {"A"}, True), ("A", {"A", None}, False), (None, {"A"}, False), (None, {None}, False), ("A", set(), True)],
+)
+def test_a_missing_message_is_one_that_compaction_has_deleted_only_where_ids_prove_the_topic(
+    monkeypatch: pytest.MonkeyPatch, now: str | None, ids: set[str | None], proven: bool, found: Any
+) -> None:
+    source = side(monkeypatch, now, found)
+    if proven:
+        source.require({0: KEPT}, ids, 0.0)
+    else:
+        with pytest.raises(resuming.ChangedTopicError, match="partition 0 has another message at offset 5"):
+            source.require({0: KEPT}, ids, 0.0)
+
+
+def test_another_id_is_another_topic_whatever_its_messages_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(resuming.ChangedTopicError, match="its id is B, and was A"):
+        side(monkeypatch, "B", None).require({}, {"A", "B", None}, 0.0)
