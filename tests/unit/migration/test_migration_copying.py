@@ -1,0 +1,207 @@
+"""The processes and tasks that copy: their owner, what they ask first, what they send and what they send again."""
+
+from __future__ import annotations
+
+import pickle
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+from consumed import Message
+
+from streamnative_serdes import ConfigError
+from streamnative_serdes._kafka import OffsetsGoneError, consuming, producing, transactions
+from streamnative_serdes._rewriting import BadMessageError
+from streamnative_serdes.errors import SerdesError
+from streamnative_serdes.migration import Route, Rules, Side, TopicCopy, Wishes
+from streamnative_serdes.migration.copying import copy, inlet_outlet, spark_copy
+from streamnative_serdes.migration.copying.dead_letters import OFFSET
+from streamnative_serdes.migration.copying.inlet_outlet import NoTransactionsError, Outlet
+from streamnative_serdes.migration.copying.progress import Owner, ProgressTopic
+
+TOPIC = ProgressTopic({}, "to", "from@CLUSTER")
+
+
+class FakeConsumer:
+    """A consumer that is about to give these messages."""
+
+    def __init__(self) -> None:
+        self.coming: list[Any] = []
+
+    def assign(self, _: Any) -> None: ...
+
+    def unassign(self) -> None: ...
+
+    def position(self, places: Any) -> Any:
+        return places
+
+    def consume(self, *_: Any) -> list[Any]:
+        found, self.coming = self.coming, []
+        return found
+
+    def close(self) -> None: ...
+
+    def say(self, key: bytes, value: bytes) -> None:
+        self.coming.append(Message(value, key))
+
+    def fail(self, code: int) -> None:
+        self.coming.append(Message(error=KafkaError(code)))
+
+
+@pytest.fixture
+def consumer(monkeypatch: pytest.MonkeyPatch) -> FakeConsumer:
+    fake = FakeConsumer()
+    monkeypatch.setattr(consuming, "client", lambda *_: fake)
+    monkeypatch.setattr(consuming, "bounds_of", lambda *_: (0, 0))
+    return fake
+
+
+def test_another_process_that_copies_since_ends_this_one(consumer: FakeConsumer) -> None:
+    consumer.say(*TOPIC.owner_words("earlier"))
+    owner = Owner({}, "to", TOPIC, consumer.say)
+    owner.require()
+    consumer.say(*TOPIC.owner_words("later"))
+    with pytest.raises(SerdesError, match="another process copies to topic to now"):
+        owner.require()
+
+
+@pytest.mark.parametrize("code", [KafkaError._PARTITION_EOF, KafkaError.GROUP_AUTHORIZATION_FAILED])
+def test_an_end_of_partition_and_a_group_that_nobody_uses_say_nothing(consumer: FakeConsumer, code: int) -> None:
+    owner = Owner({}, "to", TOPIC, consumer.say)
+    consumer.fail(code)
+    consumer.say(*TOPIC.owner_words("later"))
+    with pytest.raises(SerdesError, match="another process"):
+        owner.require()
+
+
+@pytest.mark.parametrize("code", [KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.UNKNOWN_TOPIC_OR_PART])
+def test_what_the_broker_refuses_is_raised(consumer: FakeConsumer, code: int) -> None:
+    owner = Owner({}, "to", TOPIC, consumer.say)
+    owner.require()
+    consumer.fail(code)
+    with pytest.raises(KafkaException) as caught:
+        owner.require()
+    assert caught.value.args[0].code() == code
+
+
+def test_a_progress_that_was_deleted_is_an_error(consumer: FakeConsumer) -> None:
+    owner = Owner({}, "to", TOPIC, consumer.say)
+    owner.require()
+    consumer.fail(KafkaError._AUTO_OFFSET_RESET)
+    with pytest.raises(OffsetsGoneError):
+        owner.require()
+
+
+# What copying asks before it creates anything: producer ids of brokers that give none
+
+NONE = "the brokers give no producer ids; kafkaTransactionCoordinatorEnabled"
+
+
+class ReadyError(Exception):
+    """Copying has come to what creates topics."""
+
+
+@pytest.fixture
+def brokers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Brokers without producer ids, as a KoP is delivered."""
+    monkeypatch.setattr(transactions, "_asked", lambda *_: NONE)
+    monkeypatch.setattr(transactions, "_known", {})
+
+    def ready(*_: Any) -> Any:
+        raise ReadyError
+
+    for module in (copy, spark_copy):
+        monkeypatch.setattr(module, "ready", ready)
+        monkeypatch.setattr(module, "Inlet", lambda *_: SimpleNamespace(cluster="CLUSTER", close=lambda: None))
+
+
+def copy_of(*, exactly_once: bool = False, spark: bool = False, **kafka: Any) -> Any:
+    side = Side({"bootstrap.servers": "nobody:1", **kafka}, {})
+    state: Any = SimpleNamespace(route=Route("forward", "from", "to", side, side), rewriter=lambda: None)
+    wishes = Wishes(transactions=exactly_once)
+    return spark_copy.SparkCopy(state, wishes, None) if spark else TopicCopy(state, wishes)
+
+
+@pytest.mark.usefixtures("brokers")
+def test_transactions_that_there_are_not_are_an_error_before_anything_is_created() -> None:
+    with pytest.raises(NoTransactionsError, match=r"gives no transactions: .*no producer ids; .*--transactions off"):
+        copy_of(exactly_once=True).run()
+
+
+@pytest.mark.usefixtures("brokers")
+@pytest.mark.parametrize("spark", [False, True])
+@pytest.mark.parametrize("given", [True, False, None])
+def test_idempotence_that_there_is_not_is_an_error_before_anything_is_created(spark: bool, given: bool | None) -> None:
+    options = {} if given is None else {"enable.idempotence": given}
+    expected = pytest.raises(ConfigError, match=r"enable\.idempotence=true: ") if given else pytest.raises(ReadyError)
+    with expected:
+        copy_of(spark=spark, **options).run()
+
+
+@pytest.mark.usefixtures("brokers")
+def test_brokers_that_give_ids_are_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transactions, "_asked", lambda *_: None)
+    with pytest.raises(ReadyError):
+        copy_of(exactly_once=True).run()
+
+
+# The outlet
+
+
+class Producer:
+    def __init__(self) -> None:
+        self.reported: list[bool] = []
+
+    def produce(self, *_: Any, on_delivery: Any, **__: Any) -> None:
+        self.reported.append(on_delivery is not None)
+
+
+@pytest.mark.parametrize(
+    ("exactly_once", "reported"), [(True, [False, True, False]), (False, [True, True, True])], ids=["with", "without"]
+)
+def test_only_without_transactions_each_copy_has_a_report(
+    monkeypatch: pytest.MonkeyPatch, exactly_once: bool, reported: list[bool]
+) -> None:
+    """With transactions, the commit says that a message is missing."""
+    producer = Producer()
+    monkeypatch.setattr(producing, "client", lambda *_: producer)
+    monkeypatch.setattr(inlet_outlet, "idempotence", lambda *_: {})
+    monkeypatch.setattr(Outlet, "_init_transactions", lambda _: None)
+    copies: Any = [(0, offset, (b"v", None, None, 5)) for offset in range(3)]
+    Outlet({"bootstrap.servers": "x:1"}, "t", transactions=exactly_once).send(copies, marked={1})
+    assert producer.reported == reported
+
+
+# A task of Spark
+
+
+class FakeOutbox:
+    """Keeps what is sent: the topic, the partition, and the offset in the source of a dead letter."""
+
+    def __init__(self) -> None:
+        self.sent: list[Any] = []
+
+    def send(self, _value: Any, _key: Any, headers: Any, partition: int, _moment: int, topic: str) -> None:
+        self.sent.append((topic, partition, int(dict(headers)[OFFSET])))
+
+    def flush(self) -> None:
+        self.sent.append("flush")
+
+
+class FakeCopier:
+    """Cannot copy anything."""
+
+    def copy(self, _: Any) -> Any:
+        raise BadMessageError("bad")
+
+
+def test_dead_letters_that_are_there_already_are_not_sent_again() -> None:
+    route = Route("forward", "from", "to", Side({}, {}), Side({}, {}))
+    made = spark_copy._CopyTask(route, None, Rules(), 0, {}, {1: {4, 6}})  # type: ignore[arg-type]
+    task, out, done = pickle.loads(pickle.dumps(made)), FakeOutbox(), spark_copy._Done(1)
+    for offset in (4, 5, 6, 7):
+        message = spark_copy._Message((b"key", b"value", 1, offset, 1, 0, None))
+        assert task._copy(message, FakeCopier(), out, done, spark_copy._Tail())
+    assert out.sent == [("to.dead-letters", 1, 5), "flush", ("to.dead-letters", 1, 7), "flush"]
+    assert done.bad == 4
