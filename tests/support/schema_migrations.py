@@ -12,7 +12,9 @@ from typing import Any
 
 from command import CommandLine, Ended
 
+from streamnative_serdes._broker_rules.schema_data import from_post
 from streamnative_serdes.migration import Route, Side, State
+from streamnative_serdes.testing import LocalRegistry
 
 STATE = Path("m.json")
 _NO_BROKER = "127.0.0.1:1"  # of steps that need none
@@ -64,3 +66,15 @@ class Migration:
 def tree(text: str | None) -> Any:
     """A schema's text as JSON."""
     return json.loads(text or "null")
+
+
+def put(registry: LocalRegistry, topic: str, *schemas: Any, kind: str = "AVRO", **properties: str) -> None:
+    """Register schemas in the registry itself."""
+    for schema in schemas:
+        text = schema if isinstance(schema, str) else json.dumps(schema)
+        registry.store.register(topic, from_post(kind, text, properties))
+
+
+def versions(registry: LocalRegistry, topic: str) -> list[Any]:
+    """The schemas of a topic, as JSON."""
+    return [tree(entry.data.text) for entry in registry.store.versions(topic) if entry.data is not None]

@@ -12,9 +12,9 @@ import click
 import pytest
 import requests
 from command import CommandLine
+from schema_migrations import put
 from schemas import record
 
-from streamnative_serdes._broker_rules.schema_data import from_post
 from streamnative_serdes.schema_registry import SchemaInfo, backups
 from streamnative_serdes.schema_registry.backups import Restoration
 from streamnative_serdes.testing import Fault, LocalRegistry
@@ -31,12 +31,6 @@ FULL_NAME = f"persistent://{USERS}"
 def run(registry: LocalRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
     monkeypatch.chdir(tmp_path)
     return CommandLine(registry.url)
-
-
-def put(registry: LocalRegistry, topic: str, *schemas: Any, kind: str = "AVRO", **properties: str) -> None:
-    for schema in schemas:
-        text = schema if isinstance(schema, str) else json.dumps(schema)
-        registry.store.register(topic, from_post(kind, text, properties))
 
 
 def shown(registry: LocalRegistry, topic: str = USERS) -> list[tuple[int, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from collections.abc import Iterator
@@ -12,11 +11,10 @@ from uuid import UUID
 
 import pytest
 from confluent_stand_in import ConfluentStandIn, refusal
-from schema_migrations import STATE, Migration, tree
+from schema_migrations import STATE, Migration, put, tree, versions
 from schemas import record
 from waiting import HANG_SECONDS
 
-from streamnative_serdes._broker_rules.schema_data import from_post
 from streamnative_serdes.errors import FileError, SchemaError
 from streamnative_serdes.migration import copy_schemas, preview_schemas
 from streamnative_serdes.schema_registry import backups
@@ -48,16 +46,6 @@ def run(
     return Migration(source.url, registry.url)
 
 
-def versions(registry: LocalRegistry, topic: str = TOPIC) -> list[Any]:
-    return [json.loads(entry.data.text) for entry in registry.store.versions(topic) if entry.data is not None]
-
-
-def put(registry: LocalRegistry, *schemas: Any, kind: str = "AVRO") -> None:
-    for schema in schemas:
-        text = schema if isinstance(schema, str) else json.dumps(schema)
-        registry.store.register(TOPIC, from_post(kind, text, {}))
-
-
 def posts(registry: LocalRegistry) -> int:
     return registry.calls["POST schema"]
 
@@ -77,7 +65,7 @@ def test_every_version_is_copied_in_order_and_the_state_has_each_id(
     source.register("elsewhere", OTHER)  # takes an id
     ids = [source.register(SUBJECT, schema) for schema in (FIRST, DOCUMENTED, SECOND)]
     ended = run("schemas")
-    assert versions(registry) == [FIRST, SECOND]
+    assert versions(registry, TOPIC) == [FIRST, SECOND]
     assert run.saved().mapping == {ids[0]: 0, ids[1]: 0, ids[2]: 1}
     assert stat.S_IMODE(STATE.stat().st_mode) == 0o600
     assert [line.split() for line in ended.out.splitlines()] == [
@@ -95,7 +83,7 @@ def test_references_are_written_into_the_copy(
     source.register("money-value", MONEY)
     source.register(SUBJECT, SALE, references=({"name": "shop.Money", "subject": "money-value", "version": 1},))
     run("schemas")
-    assert versions(registry) == [record("Sale", ("price", MONEY))]
+    assert versions(registry, TOPIC) == [record("Sale", ("price", MONEY))]
 
 
 def test_a_registry_that_tells_guids_has_them_in_the_mapping(
@@ -121,7 +109,7 @@ def test_ids_outside_of_the_subject_are_copied_after_it(
     own = source.register(SUBJECT, FIRST)
     with_findings(run, found, own, 999)
     report = run("schemas", "--id", str(by_hand), "--json").json
-    assert versions(registry) == [FIRST, SECOND]
+    assert versions(registry, TOPIC) == [FIRST, SECOND]
     assert run.saved().mapping == {own: 0, by_hand: 0, found: 1}
     assert [row["from"] for row in report["schemas"]] == [f"{SUBJECT} version 1", *[f"outside of {SUBJECT}"] * 2]
     assert (report["unknown"], report["out_of_order"]) == ([999], 0)
@@ -151,7 +139,7 @@ def test_a_missing_subject_is_an_error_unless_there_are_ids(
     assert "is this the right topic?" in ended.err
     number = source.register("Order", FIRST)  # Confluent's RecordNameStrategy
     run("schemas", "--id", str(number))
-    assert versions(registry) == [FIRST]
+    assert versions(registry, TOPIC) == [FIRST]
 
 
 def test_ids_that_nobody_knows_leave_nothing_to_copy(run: Migration, registry: LocalRegistry) -> None:
@@ -213,20 +201,20 @@ def test_all_that_cannot_be_copied_is_named_at_once(run: Migration, source: Conf
 def test_a_topic_with_other_schemas_is_refused_unless_they_are_accepted(
     run: Migration, source: ConfluentStandIn, registry: LocalRegistry
 ) -> None:
-    put(registry, OTHER)
+    put(registry, TOPIC, OTHER)
     number = source.register(SUBJECT, FIRST)
     ended = run("schemas", code=1)
     assert "topic orders: the topic has schemas that are not in the source: version 0 (Other)" in ended.err
     assert posts(registry) == 0
     registry.set_strategy("ALWAYS_COMPATIBLE")
     run("schemas", "--add")
-    assert (versions(registry), run.saved().mapping) == ([OTHER, FIRST], {number: 1})
+    assert (versions(registry, TOPIC), run.saved().mapping) == ([OTHER, FIRST], {number: 1})
 
 
 def test_schemas_of_another_type_are_not_accepted_even_so(
     run: Migration, source: ConfluentStandIn, registry: LocalRegistry
 ) -> None:
-    put(registry, FIRST, kind="JSON")
+    put(registry, TOPIC, FIRST, kind="JSON")
     source.register(SUBJECT, FIRST)
     assert "version 0 (JSON)" in run("schemas", "--add", code=1).err
 
@@ -234,7 +222,7 @@ def test_schemas_of_another_type_are_not_accepted_even_so(
 def test_a_backup_has_what_the_topic_held_before(
     run: Migration, source: ConfluentStandIn, registry: LocalRegistry
 ) -> None:
-    put(registry, FIRST)
+    put(registry, TOPIC, FIRST)
     source.register(SUBJECT, FIRST)
     source.register(SUBJECT, SECOND)
     path = run("schemas", "--json").json["backup"]
@@ -265,7 +253,7 @@ def test_a_later_version_is_added_by_a_later_run(
     run("schemas")
     source.register(SUBJECT, SECOND)
     assert [row["new"] for row in run("schemas", "--json").json["schemas"]] == [False, True]
-    assert versions(registry) == [FIRST, SECOND]
+    assert versions(registry, TOPIC) == [FIRST, SECOND]
     assert not list(Path().glob("*.schemas.json"))  # what was there came from here
 
 
@@ -274,7 +262,7 @@ def test_schemas_that_producers_registered_since_do_not_stop_a_run_with_nothing_
 ) -> None:
     source.register(SUBJECT, FIRST)
     run("schemas")
-    put(registry, SECOND)
+    put(registry, TOPIC, SECOND)
     run("schemas")
     source.register(SUBJECT, REQUIRED)
     assert "version 1 (Order)" in run("schemas", code=1).err
@@ -289,9 +277,9 @@ def test_schemas_that_were_deleted_meanwhile_are_noticed(
     registry.store.delete_forever(TOPIC)
     source.register(SUBJECT, record("Order", ("id", "long"), ("tag", "string", "")))
     assert "schema 1 was copied as version 0, but the topic has none" in run("schemas", code=1).err
-    put(registry, SECOND)
+    put(registry, TOPIC, SECOND)
     assert "schema 1 was copied as version 0, but the topic has another" in run("schemas", code=1).err
-    assert versions(registry) == [SECOND]
+    assert versions(registry, TOPIC) == [SECOND]
 
 
 @pytest.mark.parametrize("at", [1, 2, 3])
@@ -311,7 +299,7 @@ def test_a_registry_that_dies_in_the_middle_leaves_a_state_that_the_next_run_com
     assert run.saved().mapping == {ids[number]: number for number in range(at - 1)}
     registry.heal()
     run("schemas", *more)
-    assert versions(registry) == [FIRST, SECOND, third]
+    assert versions(registry, TOPIC) == [FIRST, SECOND, third]
     assert run.saved().mapping == {id_: number for number, id_ in enumerate(ids)}
 
 
@@ -321,7 +309,7 @@ def test_a_response_that_was_lost_does_not_register_twice(
     source.register(SUBJECT, FIRST)
     registry.fail(Fault.cut(), match="^POST .*schema$")
     run("schemas")
-    assert versions(registry) == [FIRST]
+    assert versions(registry, TOPIC) == [FIRST]
 
 
 def test_an_interrupt_leaves_a_state_that_the_next_run_completes(
@@ -342,7 +330,7 @@ def test_an_interrupt_leaves_a_state_that_the_next_run_completes(
         run("schemas", code=130)
     assert (calls, run.saved().mapping) == ([{}, {ids[0]: 0}], {})
     run("schemas")
-    assert (versions(registry), run.saved().mapping) == ([FIRST, SECOND], {ids[0]: 0, ids[1]: 1})
+    assert (versions(registry, TOPIC), run.saved().mapping) == ([FIRST, SECOND], {ids[0]: 0, ids[1]: 1})
 
 
 # Rights and files
@@ -410,7 +398,7 @@ def test_a_full_disk_in_the_middle_is_an_error_and_the_next_run_completes(
         patch.setattr(type(state), "save", full)
         assert "No space left" in run("schemas", code=1).err
     run("schemas")
-    assert (versions(registry), run.saved().mapping) == ([FIRST], {1: 0})
+    assert (versions(registry, TOPIC), run.saved().mapping) == ([FIRST], {1: 0})
 
 
 def test_a_state_of_another_migration_is_refused(run: Migration, source: ConfluentStandIn) -> None:
@@ -426,7 +414,7 @@ def test_a_state_of_another_migration_is_refused(run: Migration, source: Conflue
 def test_a_dry_run_says_what_would_happen_and_writes_nothing(
     run: Migration, source: ConfluentStandIn, registry: LocalRegistry
 ) -> None:
-    put(registry, FIRST)
+    put(registry, TOPIC, FIRST)
     for schema in (FIRST, DOCUMENTED, SECOND):
         source.register(SUBJECT, schema)
     report = run("schemas", "--dry-run", "--json").json
@@ -465,14 +453,14 @@ def test_what_a_dry_run_expects_is_what_happens(
     run: Migration, source: ConfluentStandIn, registry: LocalRegistry, strategy: str
 ) -> None:
     registry.set_strategy(strategy)
-    put(registry, FIRST)
+    put(registry, TOPIC, FIRST)
     for schema in (FIRST, SECOND, REQUIRED):
         source.register(SUBJECT, schema)
     expected = run("schemas", "--dry-run", "--json", code=None).json["schemas"]
     fits = [row["refusal"] is None for row in expected]
     run("schemas", code=0 if all(fits) else 3)
     count = len(fits) if all(fits) else fits.index(False)
-    assert len(versions(registry)) == max(count, 1)
+    assert len(versions(registry, TOPIC)) == max(count, 1)
     assert set(run.saved().mapping.values()) == {row["version"] for row in expected[:count]}
 
 
@@ -484,7 +472,7 @@ def test_a_refused_schema_stops_the_run_and_the_hint_names_the_ways_on(
     ended = run("schemas", code=3)
     assert "orders-value version 2: cannot register a schema" in ended.err
     assert "--dry-run lists all that are refused, and --widen lets them in" in ended.err
-    assert (versions(registry), run.saved().mapping) == ([FIRST], {1: 0})
+    assert (versions(registry, TOPIC), run.saved().mapping) == ([FIRST], {1: 0})
 
 
 # Options and Python
@@ -525,7 +513,7 @@ def test_the_functions_do_what_the_command_does(
     report = copy_schemas(state)
     assert [(one.original.names, one.number, one.new) for one in report.schemas] == [((number,), 0, True)]
     assert state.mapping == {number: 0}
-    put(registry, SECOND)
+    put(registry, TOPIC, SECOND)
     with pytest.raises(SchemaError, match="not in the source"):
         copy_schemas(state, ids=[source.register("b", REQUIRED)])
 

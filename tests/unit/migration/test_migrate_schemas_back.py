@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 from confluent_stand_in import ConfluentStandIn, refusal
-from schema_migrations import STATE, Migration
+from schema_migrations import STATE, Migration, put
 from schemas import record
 from scripted_registry import Answer
 
-from streamnative_serdes._broker_rules.schema_data import from_post
 from streamnative_serdes.migration import copy_schemas_back, preview_schemas_back
 from streamnative_serdes.testing import LocalRegistry
 
@@ -44,11 +43,6 @@ def forward(
 @pytest.fixture
 def back(forward: Migration) -> Migration:
     return Migration(forward.confluent, forward.pulsar, back=True, state=BACK)
-
-
-def put(registry: LocalRegistry, *schemas: Any, kind: str = "AVRO") -> None:
-    for schema in schemas:
-        registry.store.register(TOPIC, from_post(kind, json.dumps(schema), {}))
 
 
 def registrations(confluent: ConfluentStandIn) -> int:
@@ -97,7 +91,7 @@ def test_versions_that_came_since_are_registered(
 ) -> None:
     ids = [confluent.register(SUBJECT, schema) for schema in (FIRST, SECOND)]
     forward("schemas")
-    put(registry, SINCE)
+    put(registry, TOPIC, SINCE)
     preview = back("schemas", *IDS, "--dry-run", "--json").json
     assert [(row["id"], row["origin"]) for row in preview["schemas"]] == [
         (ids[0], "forward"),
@@ -119,7 +113,7 @@ def test_new_ids_are_registered_in_order_and_a_second_run_nothing(
     back: Migration, confluent: ConfluentStandIn, registry: LocalRegistry
 ) -> None:
     confluent.register("elsewhere", SINCE)
-    put(registry, FIRST, SECOND)
+    put(registry, TOPIC, FIRST, SECOND)
     back.target = "again"
     assert "would be new" in back("schemas", "--new-ids", "--dry-run").out
     rows = back("schemas", "--new-ids", "--json").json["schemas"]
@@ -134,7 +128,7 @@ def test_what_the_subject_has_already_is_known(
     back: Migration, confluent: ConfluentStandIn, registry: LocalRegistry
 ) -> None:
     number = confluent.register(SUBJECT, FIRST)
-    put(registry, FIRST)
+    put(registry, TOPIC, FIRST)
     assert back("schemas", "--new-ids", "--json").json["schemas"][0]["origin"] == "known"
     assert (back.saved().mapping, registrations(confluent)) == ({0: number}, 0)
 
@@ -143,7 +137,7 @@ def test_a_refusal_stops_the_run_and_the_next_completes_it(
     back: Migration, confluent: ConfluentStandIn, registry: LocalRegistry
 ) -> None:
     registry.set_strategy("ALWAYS_COMPATIBLE")
-    put(registry, FIRST, REQUIRED, SECOND)
+    put(registry, TOPIC, FIRST, REQUIRED, SECOND)
     confluent.incompatible.add(json.dumps(REQUIRED))
     error = back("schemas", "--new-ids", "--json", code=3).error["error"]
     assert (error["kind"], error["version"], error["topic"]) == ("IncompatibleSchemaError", 1, "orders")
@@ -158,7 +152,7 @@ def test_a_dry_run_checks_by_the_subjects_level(
 ) -> None:
     registry.set_strategy("ALWAYS_COMPATIBLE")
     confluent.register(SUBJECT, FIRST)
-    put(registry, FIRST, REQUIRED, SECOND)
+    put(registry, TOPIC, FIRST, REQUIRED, SECOND)
     ended = back("schemas", "--new-ids", "--dry-run", code=1)
     assert "refused by BACKWARD" in ended.out
     assert "version 1: Error during schema compatibility check" in ended.out
@@ -169,7 +163,7 @@ def test_a_dry_run_checks_by_the_subjects_level(
 def test_a_registry_that_dies_in_the_middle_leaves_a_state_that_the_next_run_completes(
     back: Migration, confluent: ConfluentStandIn, registry: LocalRegistry
 ) -> None:
-    put(registry, FIRST, SECOND)
+    put(registry, TOPIC, FIRST, SECOND)
     answer, dead = confluent._answer, Answer(503)
 
     def dies(asked: Any) -> Answer:
@@ -207,8 +201,8 @@ def test_versions_of_another_type_are_refused_by_name(
     back: Migration, confluent: ConfluentStandIn, registry: LocalRegistry
 ) -> None:
     registry.set_strategy("ALWAYS_COMPATIBLE")
-    put(registry, FIRST)
-    put(registry, SECOND, kind="JSON")
+    put(registry, TOPIC, FIRST)
+    put(registry, TOPIC, SECOND, kind="JSON")
     assert "only AVRO can be copied, and version 1 is of type JSON" in back("schemas", "--new-ids", code=1).err
     assert registrations(confluent) == 0
 
@@ -247,7 +241,7 @@ def test_the_ids_may_be_of_a_migration_from_another_topic(
 def test_the_functions_do_what_the_command_does(
     back: Migration, confluent: ConfluentStandIn, registry: LocalRegistry
 ) -> None:
-    put(registry, FIRST)
+    put(registry, TOPIC, FIRST)
     assert [one.id for one in preview_schemas_back(back.saved(), ids_of=None).schemas] == [None]
     report = copy_schemas_back(back.saved(), ids_of=None)
     assert [(one.version, one.name, one.id, one.origin) for one in report.schemas] == [(0, "Order", 1, "new")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import signal
 import threading
@@ -14,11 +13,10 @@ from typing import Any
 import pytest
 from confluent_stand_in import ConfluentStandIn
 from interrupts import interrupted
-from schema_migrations import Migration
+from schema_migrations import Migration, put, versions
 from schemas import record
 from waiting import HANG_SECONDS, until
 
-from streamnative_serdes._broker_rules.schema_data import from_post
 from streamnative_serdes.errors import FileError
 from streamnative_serdes.migration import State, Widened, copy_schemas
 from streamnative_serdes.migration.schemas import strategy
@@ -54,10 +52,6 @@ def run(
     return Migration(source.url, registry.url)
 
 
-def versions(registry: LocalRegistry) -> list[Any]:
-    return [json.loads(entry.data.text) for entry in registry.store.versions(TOPIC) if entry.data is not None]
-
-
 def strategies(registry: LocalRegistry) -> tuple[str | None, str | None]:
     """Of the topic and of the namespace."""
     return registry.store.strategy(TOPIC), registry.store.strategy(NAMESPACE)
@@ -89,7 +83,7 @@ def test_the_strategy_is_widened_for_the_copies_alone(
     before = strategies(registry)
     option = "--widen" if place == TOPIC else "--namespace-strategy"
     report = run("schemas", option, "--json").json
-    assert versions(registry) == [FIRST, REQUIRED, THIRD]
+    assert versions(registry, TOPIC) == [FIRST, REQUIRED, THIRD]
     assert (strategies(registry), run.saved().widened) == (before, [])
     assert (report["widened"]["old"], report["strategy"]) == (old, old or "FULL")
     assert [one["outcome"] for one in report["restored"]] == ["restored"]
@@ -111,11 +105,11 @@ def test_the_topics_that_a_namespaces_strategy_touches_are_listed_before_it_is_c
 
 def test_a_topic_with_other_schemas_can_be_widened_too(run: Migration, registry: LocalRegistry) -> None:
     other = record("Other", ("x", "string"))
-    registry.store.register(TOPIC, from_post("AVRO", json.dumps(other), {}))
+    put(registry, TOPIC, other)
     assert run("schemas", "--widen", code=1).err.startswith("Error: topic orders: the topic has schemas")
     assert changes(registry) == 0
     report = run("schemas", "--widen", "--add", "--json").json
-    assert versions(registry) == [other, FIRST, REQUIRED, THIRD]
+    assert versions(registry, TOPIC) == [other, FIRST, REQUIRED, THIRD]
     assert (strategies(registry), Path(report["backup"]).exists()) == ((None, None), True)
 
 
@@ -153,10 +147,10 @@ def test_a_broker_without_topic_policies_is_an_error_that_names_the_other_way(
         assert error["kind"] == "MissingEndpointError"
         assert "Topic level policies is disabled" in error["message"]
         assert "topicLevelPoliciesEnabled=false; --namespace-strategy widens that of the namespace" in error["hint"]
-    assert (versions(registry), run.saved().widened) == ([], [])
+    assert (versions(registry, TOPIC), run.saved().widened) == ([], [])
     registry.fail(POLICIES_OFF, times=None, match="persistent.*schemaCompatibilityStrategy")
     run("schemas", "--namespace-strategy")
-    assert versions(registry) == [FIRST, REQUIRED, THIRD]
+    assert versions(registry, TOPIC) == [FIRST, REQUIRED, THIRD]
 
 
 def test_a_topic_that_does_not_exist_has_no_strategy_of_its_own(run: Migration, registry: LocalRegistry) -> None:
@@ -166,7 +160,7 @@ def test_a_topic_that_does_not_exist_has_no_strategy_of_its_own(run: Migration, 
     assert error["hint"].startswith("create the topic first")
     assert "--namespace-strategy" in error["hint"]
     run("schemas", "--namespace-strategy")
-    assert (versions(registry), strategies(registry)) == ([FIRST, REQUIRED, THIRD], (None, None))
+    assert (versions(registry, TOPIC), strategies(registry)) == ([FIRST, REQUIRED, THIRD], (None, None))
 
 
 def test_a_namespaces_strategy_is_not_widened_where_the_topic_has_its_own(
@@ -203,9 +197,9 @@ def test_a_registration_that_fails_leaves_the_strategy_as_it_was(
     ended = run("schemas", option, code=3)
     assert "orders-value version 2: cannot register a schema: boom" in ended.err
     assert "Warning" not in ended.err
-    assert (versions(registry), strategies(registry), run.saved().widened) == ([FIRST], before, [])
+    assert (versions(registry, TOPIC), strategies(registry), run.saved().widened) == ([FIRST], before, [])
     run("schemas", option)
-    assert (versions(registry), strategies(registry)) == ([FIRST, REQUIRED, THIRD], before)
+    assert (versions(registry, TOPIC), strategies(registry)) == ([FIRST, REQUIRED, THIRD], before)
 
 
 @each_old
@@ -225,7 +219,7 @@ def test_a_registry_that_is_gone_leaves_the_old_strategy_in_the_state_file_and_s
     registry.heal()
     report = run("schemas", "--widen", "--json").json
     assert [one["outcome"] for one in report["restored"]] == ["restored", "restored"]
-    assert (versions(registry), strategies(registry)[0]) == ([FIRST, REQUIRED, THIRD], old)
+    assert (versions(registry, TOPIC), strategies(registry)[0]) == ([FIRST, REQUIRED, THIRD], old)
 
 
 @each_old
@@ -241,7 +235,7 @@ def test_what_a_killed_run_left_is_put_back(
     assert run.saved().widened == []
     if more:
         assert f"{place} is put back: {old or 'unset'}" in ended.out
-        assert versions(registry) == []
+        assert versions(registry, TOPIC) == []
 
 
 def test_a_run_that_was_killed_before_the_change_has_nothing_to_put_back(
@@ -318,7 +312,7 @@ def test_the_old_strategy_is_in_the_state_file_before_the_strategy_is_changed(
     monkeypatch.setattr(State, "save", full)
     ended = run("schemas", "--widen", code=1)
     assert "No space left" in ended.err
-    assert (versions(registry), changes(registry), strategies(registry)) == ([], 0, (None, None))
+    assert (versions(registry, TOPIC), changes(registry), strategies(registry)) == ([], 0, (None, None))
 
 
 def test_an_interrupt_puts_the_strategy_back(
@@ -336,7 +330,7 @@ def test_an_interrupt_puts_the_strategy_back(
     here = Path().absolute()
     monkeypatch.setattr(State, "save", interrupted)
     run("schemas", "--widen", code=130)
-    assert (versions(registry), strategies(registry)) == ([FIRST, REQUIRED], (None, None))
+    assert (versions(registry, TOPIC), strategies(registry)) == ([FIRST, REQUIRED], (None, None))
     assert (run.saved().widened, len(run.saved().mapping)) == ([], 2)
 
 
@@ -385,7 +379,7 @@ def test_a_process_that_is_ended_leaves_the_strategy_or_the_way_back(
     else:
         assert (strategies(registry)[0], run.saved().widened) == (old, [])
     run("schemas", "--widen")
-    assert (versions(registry), strategies(registry)[0]) == ([FIRST, REQUIRED, THIRD], old)
+    assert (versions(registry, TOPIC), strategies(registry)[0]) == ([FIRST, REQUIRED, THIRD], old)
     assert run.saved().mapping == {1: 0, 2: 1, 3: 2}
 
 
@@ -400,7 +394,7 @@ def test_a_process_that_ignores_the_end_of_its_terminal_goes_on(run: Migration, 
     finally:
         process.kill()
         process.communicate()
-    assert (process.returncode, versions(registry)) == (0, [FIRST, REQUIRED, THIRD])
+    assert (process.returncode, versions(registry, TOPIC)) == (0, [FIRST, REQUIRED, THIRD])
 
 
 def test_a_thread_can_widen_too(run: Migration, registry: LocalRegistry) -> None:
@@ -408,7 +402,7 @@ def test_a_thread_can_widen_too(run: Migration, registry: LocalRegistry) -> None
     thread = threading.Thread(target=lambda: copy_schemas(run.saved(), widen="topic"))
     thread.start()
     thread.join(HANG_SECONDS)
-    assert versions(registry) == [FIRST, REQUIRED, THIRD]
+    assert versions(registry, TOPIC) == [FIRST, REQUIRED, THIRD]
     copy_schemas(run.saved(), widen="topic")
     assert signal.getsignal(signal.SIGTERM) is before
 
@@ -420,7 +414,7 @@ def test_a_change_without_effect_is_an_error(
     registry.fail(Fault(answer=lambda _request, _url: _answer(204)), match="^PUT .*CompatibilityStrategy")
     ended = run("schemas", "--widen", code=3)
     assert "but the broker still checks by FULL" in ended.err
-    assert (versions(registry), strategies(registry), run.saved().widened) == ([], (None, None), [])
+    assert (versions(registry, TOPIC), strategies(registry), run.saved().widened) == ([], (None, None), [])
 
 
 def _answer(status: int) -> Any:
@@ -434,6 +428,6 @@ def test_the_strategy_in_force_is_found_where_the_topic_refuses_its_own_latest_s
 ) -> None:
     for schema in (FIRST, REQUIRED):  # the latest is refused after the first, by a transitive strategy
         registry.set_strategy(WIDE)
-        registry.store.register(TOPIC, from_post("AVRO", json.dumps(schema), {}))
+        put(registry, TOPIC, schema)
     registry.set_strategy("FULL_TRANSITIVE")
     assert run("schemas", "--dry-run", "--json", code=1).json["strategy"] == "FULL_TRANSITIVE"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from confluent_stand_in import ConfluentStandIn
-from schema_migrations import Migration
+from schema_migrations import Migration, put
 from schemas import record
 
-from streamnative_serdes._broker_rules.schema_data import from_post
 from streamnative_serdes.errors import (
     AuthorizationError,
     MissingEndpointError,
@@ -91,9 +89,9 @@ def test_schemas_that_the_source_does_not_have_are_noted(
     source.register("orders-value", ORDER)
     registry.set_strategy("FULL")
     topic = "public/default/orders"
-    registry.store.register(topic, from_post("AVRO", json.dumps(ORDER), {}))
+    put(registry, topic, ORDER)
     assert found(migration, ORDER)[1] == []
-    registry.store.register(topic, from_post("AVRO", json.dumps(NOTED), {}))
+    put(registry, topic, NOTED)
     (problem,) = found(migration, ORDER)[1]
     assert (problem.name, problem.blocks) == ("target-schemas", False)
     assert "topic orders has schemas in Pulsar's registry that the source does not have: versions 1" in problem.text
