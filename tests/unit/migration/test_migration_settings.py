@@ -38,110 +38,84 @@ def topic(partitions: int = 3, **settings: str) -> Topic:
     return Topic("t", partitions, 1, {**PLAIN, **given}, given)
 
 
-def names(source: Topic, target: Topic, seen: SourceMessages = NOTHING, growth: int = 5) -> list[str]:
-    return [problem.name for problem in problems_of(source, target, seen, NOW, growth)]
-
-
-ROOMY = {"max_message_bytes": "1005"}
 OLD, AHEAD = SourceMessages(NOW - HOUR, NOW), SourceMessages(NOW, NOW + HOUR)
+KEYLESS = SourceMessages(null_keys=1)
+COMPACT, BOTH = {"cleanup_policy": "compact"}, {"cleanup_policy": "compact,delete"}
+BROKERS_TIME = {"message_timestamp_type": "LogAppendTime"}
+SILENT = Topic("t", 3, 1)
 
 
-def test_equal_topics_with_room_have_no_problems() -> None:
-    assert names(topic(), topic(**ROOMY), SourceMessages(NOW - HOUR, NOW, 900)) == []
+def target(partitions: int = 3, **settings: str) -> Topic:
+    """A target with room for five more bytes than the source's, unless ``settings`` say otherwise."""
+    return topic(partitions, **{"max_message_bytes": "1005", **settings})
 
 
-@pytest.mark.parametrize("partitions", [2, 4])
-def test_one_partition_more_or_less_is_refused(partitions: int) -> None:
-    assert names(topic(3), topic(partitions, **ROOMY)) == ["partitions"]
+def kept(milliseconds: int, **settings: str) -> tuple[Topic, Topic, SourceMessages]:
+    return topic(**settings), target(retention_ms=str(milliseconds), **settings), OLD
 
 
-def test_the_brokers_time_at_the_target_is_a_question() -> None:
-    assert names(topic(), topic(message_timestamp_type="LogAppendTime", **ROOMY)) == ["log-append-time"]
+def keeping(source: str, of_target: str) -> tuple[Topic, Topic, SourceMessages]:
+    return topic(retention_bytes=source), target(retention_bytes=of_target), NOTHING
 
 
-@pytest.mark.parametrize(
-    ("kept", "policy", "expected"),
-    [
-        (HOUR, "delete", []),
-        (HOUR - 1, "delete", ["retention"]),
-        (-1, "delete", []),
-        (0, "delete", ["retention"]),
-        (1, "compact", []),  # only compaction deletes
-        (1, "compact,delete", ["retention"]),
-    ],
-)
-def test_retention_may_be_as_long_as_the_oldest_message_is_old(kept: int, policy: str, expected: list[str]) -> None:
-    source, target = topic(cleanup_policy=policy), topic(cleanup_policy=policy, retention_ms=str(kept), **ROOMY)
-    assert names(source, target, OLD) == expected
+# Source, target, what is known of the messages, and the problems.
+PROBLEMS: dict[str, tuple[tuple[Topic, Topic, SourceMessages], list[str]]] = {
+    "equal topics with room": ((topic(), target(), SourceMessages(NOW - HOUR, NOW, 900)), []),
+    "a partition less": ((topic(3), target(2), NOTHING), ["partitions"]),
+    "a partition more": ((topic(3), target(4), NOTHING), ["partitions"]),
+    "the broker's time": ((topic(), target(**BROKERS_TIME), NOTHING), ["log-append-time"]),
+    "the broker's time, which refuses no times": (
+        (topic(), target(message_timestamp_before_max_ms="1", **BROKERS_TIME), OLD), ["log-append-time"]
+    ),
+    "retention as long as the oldest message is old": (kept(HOUR, cleanup_policy="delete"), []),
+    "a shorter retention": (kept(HOUR - 1, cleanup_policy="delete"), ["retention"]),
+    "an endless retention": (kept(-1, cleanup_policy="delete"), []),
+    "no retention": (kept(0, cleanup_policy="delete"), ["retention"]),
+    "a retention where only compaction deletes": (kept(1, **COMPACT), []),
+    "a retention where compaction deletes too": (kept(1, **BOTH), ["retention"]),
+    "as many bytes": (keeping("100", "100"), []),
+    "fewer bytes": (keeping("100", "99"), ["retention"]),
+    "any number of bytes": (keeping("-1", "-1"), []),
+    "a number of bytes where the source has none": (keeping("-1", "9"), ["retention"]),
+    "any number of bytes where the source has one": (keeping("9", "-1"), []),
+    **{
+        f"{setting} of {bound} and {word} messages": ((topic(), target(**{setting: str(bound)}), seen), expected)
+        for word, setting, seen in (
+            ("old", "message_timestamp_before_max_ms", OLD),
+            ("old", "message_timestamp_difference_max_ms", OLD),
+            ("new", "message_timestamp_after_max_ms", AHEAD),
+            ("new", "message_timestamp_difference_max_ms", AHEAD),
+        )
+        for bound, expected in ((HOUR, []), (HOUR - 1, ["timestamp-bounds"]))
+    },
+    **{
+        f"room for {more} bytes more than {largest}": (
+            (topic(), topic(max_message_bytes=str(largest + more)), SourceMessages(largest=largest)), expected
+        )
+        for largest in (1000, 2000)  # as the source takes; more, because its limit was lowered since
+        for more, expected in ((5, []), (4, ["message-size"]))
+    },
+    "compaction of what was not compacted": ((topic(), target(**COMPACT), NOTHING), ["compaction"]),
+    "compaction of what was compacted": ((topic(**COMPACT), target(**COMPACT), NOTHING), []),
+    "compaction of messages with keys": ((topic(**BOTH), target(**BOTH), NOTHING), []),
+    "compaction of a message without a key": ((topic(**BOTH), target(**BOTH), KEYLESS), ["null-keys"]),
+    "a target whose broker tells no settings": ((topic(), SILENT, NOTHING), ["unknown-settings"]),
+    "a source whose broker tells no settings": ((SILENT, topic(), NOTHING), ["unknown-settings"]),
+    "all at once": (
+        (topic(), topic(4, retention_ms="1", max_message_bytes="9", **BROKERS_TIME, **BOTH),
+         SourceMessages(NOW - HOUR, NOW, 1, null_keys=1)),
+        ["partitions", "log-append-time", "retention", "compaction", "null-keys", "message-size"],
+    ),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("source", "target", "expected"),
-    [("100", "100", []), ("100", "99", ["retention"]), ("-1", "-1", []), ("-1", "9", ["retention"]), ("9", "-1", [])],
-)
-def test_the_target_may_keep_no_fewer_bytes(source: str, target: str, expected: list[str]) -> None:
-    assert names(topic(retention_bytes=source), topic(retention_bytes=target, **ROOMY)) == expected
-
-
-@pytest.mark.parametrize(("bound", "expected"), [(HOUR, []), (HOUR - 1, ["timestamp-bounds"])])
-@pytest.mark.parametrize(
-    ("setting", "seen"),
-    [
-        ("message_timestamp_before_max_ms", OLD),
-        ("message_timestamp_difference_max_ms", OLD),
-        ("message_timestamp_after_max_ms", AHEAD),
-        ("message_timestamp_difference_max_ms", AHEAD),
-    ],
-)
-def test_no_message_is_older_or_further_ahead_than_the_target_takes(
-    setting: str, seen: SourceMessages, bound: int, expected: list[str]
-) -> None:
-    assert names(topic(), topic(**{setting: str(bound)}, **ROOMY), seen) == expected
-
-
-def test_a_target_that_sets_the_time_itself_refuses_no_times() -> None:
-    own = {"message_timestamp_type": "LogAppendTime", "message_timestamp_before_max_ms": "1"}
-    assert names(topic(), topic(**own, **ROOMY), OLD) == ["log-append-time"]
-
-
-@pytest.mark.parametrize("largest", [1000, 2000])  # as the source takes; more, because its limit was lowered since
-@pytest.mark.parametrize(("more", "expected"), [(5, []), (4, ["message-size"])])
-def test_there_is_room_for_five_more_bytes_than_the_largest_message(
-    largest: int, more: int, expected: list[str]
-) -> None:
-    assert names(topic(), topic(max_message_bytes=str(largest + more)), SourceMessages(largest=largest)) == expected
+@pytest.mark.parametrize(("given", "expected"), PROBLEMS.values(), ids=PROBLEMS)
+def test_each_setting_by_which_copies_would_suffer_is_a_problem(given: Any, expected: list[str]) -> None:
+    assert [problem.name for problem in problems_of(*given, NOW, 5)] == expected
 
 
 def test_on_the_way_back_messages_do_not_grow() -> None:
-    assert names(topic(), topic(), SourceMessages(largest=1000), growth=0) == []
-
-
-def test_compaction_of_what_was_not_compacted_is_a_question() -> None:
-    assert names(topic(), topic(cleanup_policy="compact", **ROOMY)) == ["compaction"]
-    assert names(topic(cleanup_policy="compact"), topic(cleanup_policy="compact", **ROOMY)) == []
-
-
-@pytest.mark.parametrize(("null_keys", "expected"), [(0, []), (1, ["null-keys"])])
-def test_compaction_refuses_messages_without_a_key(null_keys: int, expected: list[str]) -> None:
-    both = {"cleanup_policy": "compact,delete"}
-    assert names(topic(**both), topic(**both, **ROOMY), SourceMessages(null_keys=null_keys)) == expected
-
-
-def test_a_broker_that_tells_no_settings_is_noted() -> None:
-    assert names(topic(), Topic("t", 3, 1)) == ["unknown-settings"]
-    assert names(Topic("t", 3, 1), topic()) == ["unknown-settings"]
-
-
-def test_all_problems_are_listed_at_once() -> None:
-    target = topic(
-        4,
-        message_timestamp_type="LogAppendTime",
-        retention_ms="1",
-        cleanup_policy="compact,delete",
-        max_message_bytes="9",
-    )
-    found = names(topic(), target, SourceMessages(NOW - HOUR, NOW, 1, null_keys=1))
-    assert found == ["partitions", "log-append-time", "retention", "compaction", "null-keys", "message-size"]
+    assert not list(problems_of(topic(), topic(), SourceMessages(largest=1000), NOW, 0))
 
 
 def copied(source: Topic, replicas: int = 1, growth: int = 5, **more: Any) -> dict[str, str]:
@@ -197,9 +171,8 @@ def test_the_users_settings_take_precedence_and_an_empty_one_is_left_to_the_brok
 
 @pytest.mark.parametrize("key", ["retention.ms", "max.message.bytes"])
 def test_a_setting_that_is_not_a_number_is_named(key: str) -> None:
-    target = Topic("t", 3, 1, {**PLAIN, key: "many"})
     with pytest.raises(ConfigError, match=rf"{key}: expected a whole number, got 'many'"):
-        names(topic(), target)
+        list(problems_of(topic(), Topic("t", 3, 1, {**PLAIN, key: "many"}), NOTHING, NOW, 5))
 
 
 def test_the_size_of_a_batch_counts_every_part() -> None:
