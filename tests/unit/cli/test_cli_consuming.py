@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
+from consumed import Message
 
 from streamnative_serdes._kafka import BrokerUnavailableError
 from streamnative_serdes._kafka import consuming as ranges
@@ -60,8 +61,7 @@ class Client:
         found: list[Any] = []
         while self.coming and len(found) < most and (next_ := self.coming.pop(0)) is not None:
             partition, offset, error = next_
-            parts = {"partition": partition, "offset": offset, "error": error}
-            found.append(SimpleNamespace(**{name: lambda part=part: part for name, part in parts.items()}))
+            found.append(Message(partition=partition, offset=offset, error=error))
         return found
 
     def close(self) -> None:

@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +18,7 @@ import pytest
 from command import CommandLine
 from confluent_kafka import Producer
 from confluent_stand_in import ConfluentStandIn
+from consumed import Message
 from first_messages import first_messages
 from foreign_stand_ins import ForeignStandIn
 from schemas import record
@@ -37,6 +37,7 @@ USER = record(
     ("since", {"type": "long", "logicalType": "timestamp-millis"}),
     ("id", ["null", "int", "string"], None),
 )
+SECOND = {**USER, "fields": [*USER["fields"], {"name": "mail", "type": ["null", "string"], "default": None}]}
 ADA = {"name": "Ada", "since": "2026-11-23T13:45:00.123Z", "id": {"string": "a"}}
 BODY = sized(b"Ada") + varint(1795441500123) + varint(2) + sized(b"a")
 QUIET = {"log_level": "0"}
@@ -113,13 +114,12 @@ def test_a_message_whose_header_is_its_datum_is_headerless(run: CommandLine, bro
 
 
 def test_each_message_is_shown_by_its_own_version(run: CommandLine, broker: MockBroker) -> None:
-    second = {**USER, "fields": [*USER["fields"], {"name": "mail", "type": ["null", "string"], "default": None}]}
-    run("schemas", "register", "users", "-", stdin=json.dumps(second))
+    run("schemas", "register", "users", "-", stdin=json.dumps(SECOND))
     send(broker, "users", header.pack(0) + BODY, header.pack(1) + BODY + b"\x02\x02m")
     lines = run("decode", "users").lines
     assert [(one["version"], one["value"]) for one in lines] == [(0, ADA), (1, {**ADA, "mail": "m"})]
     # By a reader's schema all have the same form, and so have they with an option of the deserializer's in the way.
-    Path("second.avsc").write_text(json.dumps(second))
+    Path("second.avsc").write_text(json.dumps(SECOND))
     more = ("--values", "--schema", "second.avsc", "--set", "use.latest.version=true")
     assert run("decode", "users", *more).lines == [{**ADA, "mail": None}, {**ADA, "mail": "m"}]
     for ignored in ("use.latest.version=true", "reader.schema.policy=latest"):
@@ -127,8 +127,7 @@ def test_each_message_is_shown_by_its_own_version(run: CommandLine, broker: Mock
 
 
 def test_messages_without_a_header_are_read_by_the_version_that_is_given(run: CommandLine, broker: MockBroker) -> None:
-    second = {**USER, "fields": [*USER["fields"], {"name": "mail", "type": ["null", "string"], "default": None}]}
-    run("schemas", "register", "users", "-", stdin=json.dumps(second))
+    run("schemas", "register", "users", "-", stdin=json.dumps(SECOND))
     send(broker, "users", BODY)
     assert "error" in run("decode", "users", code=1).lines[0]
     (found,) = run("decode", "users", "--schema-version", "0").lines
@@ -457,8 +456,7 @@ def test_a_schema_in_a_file_is_registered(run: CommandLine, registry: LocalRegis
 
 
 def test_a_version_can_be_chosen(run: CommandLine, broker: MockBroker) -> None:
-    second = {**USER, "fields": [*USER["fields"], {"name": "mail", "type": ["null", "string"], "default": None}]}
-    run("schemas", "register", "users", "-", stdin=json.dumps(second))
+    run("schemas", "register", "users", "-", stdin=json.dumps(SECOND))
     run("produce", "users", "--values", stdin=json.dumps(ADA))
     run("produce", "users", "--values", "--schema-version", "0", stdin=json.dumps(ADA))
     values = [value for _, _, value in received(broker, "users", 2)]
@@ -554,6 +552,6 @@ def test_what_decode_shows_produce_writes_again(run: CommandLine, broker: MockBr
     ("timestamp", "shown"), [((1, 0), "1970-01-01T00:00:00.000Z"), ((2, 1), "1970-01-01T00:00:00.001Z"), ((0, 0), None)]
 )
 def test_the_first_millisecond_of_1970_is_a_time_and_a_message_without_one_has_none(timestamp: Any, shown: Any) -> None:
-    parts = {"topic": "t", "partition": 0, "offset": 0, "timestamp": timestamp, "key": b"", "headers": [("a", b"")]}
-    message: Any = SimpleNamespace(**{name: lambda part=part: part for name, part in parts.items()})
-    assert place_of(message) == {**parts, "timestamp": shown, "key": "", "headers": [["a", ""]]}
+    message: Any = Message(key=b"", headers=[("a", b"")], timestamp=timestamp)
+    parts = {"topic": "t", "partition": 0, "offset": 0, "timestamp": shown, "key": "", "headers": [["a", ""]]}
+    assert place_of(message) == parts

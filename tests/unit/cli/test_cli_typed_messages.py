@@ -156,7 +156,7 @@ def test_halves_of_other_types_and_messages_that_cannot_be_read(
     send(broker, "mixed", (b"\0\0\0\7", b'{"name":"ada","x":1}'), (b"\7", b'{"name":"ada"}'), (b"\0\0\0\1", b"{"))
     ended = run("decode", "mixed", code=1)
     assert "2 of 3 messages cannot be read" in ended.err
-    good, *bad = [json.loads(line) for line in ended.out.splitlines()]
+    good, *bad = ended.lines
     assert (good["key"], good["value"]) == (7, {"name": "ada", "x": 1})
     assert [line["error"].split(":")[0] for line in bad] == [
         "topic mixed, schema version 0, field key, byte 1", "topic mixed, schema version 0, byte 1"
@@ -214,7 +214,7 @@ def test_json_is_shown_as_it_is_and_goes_back_to_the_same_bytes(
     texts = ['{"name":"zoë","born":1,"score":1.5}', '{"name":"b","born":2}', '{"score":"NaN","name":"c","born":3}']
     send(broker, "json", *[(b"k", text.encode()) for text in texts], (b"k", None), (b"k", b'{"name":1}'))
     ended = run("decode", "json", code=1)
-    lines = [json.loads(line) for line in ended.out.splitlines()]
+    lines = ended.lines
     assert [line.get("value") for line in lines] == [*map(json.loads, texts), None, None]
     assert [(line["key"], line["framing"], line["version"]) for line in lines[:3]] == [("k", "headerless", 0)] * 3
     assert lines[4]["error"] == "topic json, schema version 0, field name: expected string, got int 1"
@@ -301,7 +301,7 @@ def test_protobuf_is_shown_as_its_own_json_and_goes_back_to_the_same_bytes(
     KafkaPulsarSerializer(conf, TypedSchema("PROTOBUF_NATIVE", UninterpretedOption)).warm_up("proto")
     send(broker, "proto", (b"k", payload), (None, None), (b"k", b"\xff"))
     ended = run("decode", "proto", code=1)
-    lines = [json.loads(line) for line in ended.out.splitlines()]
+    lines = ended.lines
     assert [line.get("value") for line in lines] == [shown_as, None, None]
     assert [(line["framing"], line["version"]) for line in lines[:2]] == [("headerless", 0), (None, None)]
     assert "expected a message google.protobuf.UninterpretedOption" in lines[2]["error"]
@@ -319,7 +319,7 @@ def test_protobuf_is_shown_as_its_own_json_and_goes_back_to_the_same_bytes(
     registered(registry, "pairs", pair)
     messages = [(b"\0\0\0\7", b"\x08\x05"), (b"\0\0\0\7", b"\x08" + b"\xff" * 8 + b"\x7f")]
     send(broker, "pairs", *messages)
-    good, bad = [json.loads(line) for line in run("decode", "pairs", code=1).out.splitlines()]
+    good, bad = run("decode", "pairs", code=1).lines
     assert (good["key"], good["value"]) == (7, "1970-01-01T00:00:05Z")
     assert "the message google.protobuf.Timestamp cannot be shown as JSON: " in bad["error"]
     run("produce", "pairs", stdin=lines_of([good]))
@@ -353,7 +353,7 @@ def test_primitive_types_are_shown_and_written(
     post(registry, kind, kind)
     send(broker, kind, (b"k", payload), (None, None), (None, bytes(3) if kind != "STRING" else b"\xff"))
     ended = run("decode", kind, code=1)
-    lines = [json.loads(line) for line in ended.out.splitlines()]
+    lines = ended.lines
     assert [line.get("value") for line in lines] == [value, None, None]
     assert type(lines[0]["value"]) is type(value)
     assert lines[2]["error"].startswith(f"topic {kind}, schema version 0, byte ")

@@ -16,7 +16,7 @@ from schemas import record
 from waiting import HANG_SECONDS
 
 from streamnative_serdes.errors import FileError, SchemaError
-from streamnative_serdes.migration import copy_schemas, preview_schemas
+from streamnative_serdes.migration import State, copy_schemas, preview_schemas
 from streamnative_serdes.schema_registry import backups
 from streamnative_serdes.testing import Fault, LocalRegistry
 
@@ -50,9 +50,10 @@ def posts(registry: LocalRegistry) -> int:
     return registry.calls["POST schema"]
 
 
-def with_findings(run: Migration, *names: int | str) -> None:
+def with_findings(run: Migration, *names: Any, unknown: tuple[Any, ...] = ()) -> None:
     state = run.saved()
-    state.findings = {"ids": [{"id": name, "messages": 1} for name in names]}
+    parts = {"ids": names, "unknown_ids": unknown}
+    state.findings = {part: [{"id": name, "messages": 1} for name in found] for part, found in parts.items()}
     state.save()
 
 
@@ -95,9 +96,7 @@ def test_a_registry_that_tells_guids_has_them_in_the_mapping(
         number, outside = source.register(SUBJECT, FIRST), source.register("elsewhere", SECOND)
         own, guid = str(UUID(bytes=source.guid(number))), str(UUID(bytes=source.guid(outside)))
         run("schemas", "--dry-run")
-        state = run.saved()
-        state.findings = {"ids": [{"id": guid}]}
-        state.save()
+        with_findings(run, guid)
         assert [row["guid"] for row in run("schemas", "--json").json["schemas"]] == [own, guid]
         assert run.saved().mapping == {number: 0, own: 0, guid: 1}
 
@@ -118,9 +117,7 @@ def test_ids_outside_of_the_subject_are_copied_after_it(
 def test_what_plan_did_not_find_in_the_registry_is_asked_for_again(run: Migration, source: ConfluentStandIn) -> None:
     own = source.register(SUBJECT, FIRST)
     later, guid = source.register("later", SECOND), "89791762-2336-186f-9674-180ca802d4d1"
-    state = run.saved()
-    state.findings = {"ids": [{"id": own}], "unknown_ids": [{"id": later}, {"id": 999}, {"id": guid}]}
-    state.save()
+    with_findings(run, own, unknown=(later, 999, guid))
     assert run("schemas", "--json").json["unknown"] == [999, guid]
     assert run.saved().mapping == {own: 0, later: 1}
 
@@ -312,22 +309,32 @@ def test_a_response_that_was_lost_does_not_register_twice(
     assert versions(registry, TOPIC) == [FIRST]
 
 
-def test_an_interrupt_leaves_a_state_that_the_next_run_completes(
-    run: Migration, source: ConfluentStandIn, registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [(KeyboardInterrupt(), 130, "interrupted"), (FileError("No space left on device"), 1, "No space left")],
+    ids=["an interrupt", "a full disk"],
+)
+def test_an_end_before_the_state_is_saved_leaves_one_that_the_next_run_completes(
+    run: Migration,
+    source: ConfluentStandIn,
+    registry: LocalRegistry,
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException,
+    code: int,
+    said: str,
 ) -> None:
     ids = [source.register(SUBJECT, schema) for schema in (FIRST, SECOND)]
-    state = run.saved()
-    save, calls = type(state).save, []
+    save, calls = State.save, []
 
-    def interrupted(self: Any) -> None:
+    def ending(self: State) -> None:
         calls.append(dict(self.mapping))
         if len(self.mapping) == 1:  # registered, and not in the file
-            raise KeyboardInterrupt
+            raise error
         save(self)
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(state), "save", interrupted)
-        run("schemas", code=130)
+        patch.setattr(State, "save", ending)
+        assert said in run("schemas", code=code).err
     assert (calls, run.saved().mapping) == ([{}, {ids[0]: 0}], {})
     run("schemas")
     assert (versions(registry, TOPIC), run.saved().mapping) == ([FIRST, SECOND], {ids[0]: 0, ids[1]: 1})
@@ -380,25 +387,6 @@ def test_a_file_that_has_no_room_is_an_error_before_anything_is_registered(
     assert process.returncode == 1
     assert b"m.json cannot be written: File too large" in err
     assert (posts(registry), list(Path().iterdir())) == (0, [])
-
-
-def test_a_full_disk_in_the_middle_is_an_error_and_the_next_run_completes(
-    run: Migration, source: ConfluentStandIn, registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source.register(SUBJECT, FIRST)
-    state = run.saved()
-    save = type(state).save
-
-    def full(self: Any) -> None:
-        if self.mapping:
-            raise FileError("m.json cannot be written: No space left on device")
-        save(self)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(type(state), "save", full)
-        assert "No space left" in run("schemas", code=1).err
-    run("schemas")
-    assert (versions(registry, TOPIC), run.saved().mapping) == ([FIRST], {1: 0})
 
 
 def test_a_state_of_another_migration_is_refused(run: Migration, source: ConfluentStandIn) -> None:
@@ -520,7 +508,5 @@ def test_the_functions_do_what_the_command_does(
 
 def test_findings_that_are_not_those_of_plan_are_refused(run: Migration, source: ConfluentStandIn) -> None:
     source.register(SUBJECT, FIRST)
-    state = run.saved()
-    state.findings = {"ids": [{"id": None}]}
-    state.save()
+    with_findings(run, None)
     assert "an id that is not valid" in run("schemas", code=1).err

@@ -391,19 +391,13 @@ def walk(topics: FakeTopics, known: dict[int, Progress], start: Mapping[int, int
 @pytest.mark.promise("groups")
 @pytest.mark.parametrize("anchors", [[], [(3, 12)], [(3, 12), (6, 17)], [(4, 14)]])
 @pytest.mark.parametrize(
-    ("offset", "target", "early"),
-    [(3, 12, False), (4, 14, False), (5, 17, False), (6, 17, False), (7, 18, False), (8, 18, False), (9, 18, True)],
+    ("offset", "target"), [(0, 12), (2, 12), (3, 12), (4, 14), (5, 17), (6, 17), (7, 18), (8, 18), (9, 18)]
 )
 def test_a_group_goes_on_at_the_copy_of_its_next_message(
-    topics: FakeTopics, anchors: list[tuple[int, int]], offset: int, target: int, early: bool
+    topics: FakeTopics, anchors: list[tuple[int, int]], offset: int, target: int
 ) -> None:
     moved = walk(topics, {0: Progress(8, last=(6, 17), anchors=anchors)}).moved("g", 0, offset)
-    assert moved == groups.Moved("g", 0, offset, target, early)
-
-
-def test_a_group_before_the_first_copy_goes_on_at_it(topics: FakeTopics) -> None:
-    for offset in (0, 2):
-        assert walk(topics, {0: Progress(8, last=(6, 17))}).moved("g", 0, offset).target == 12
+    assert moved == groups.Moved("g", 0, offset, target, early=offset == 9)
 
 
 def test_a_group_from_before_the_start_is_refused(topics: FakeTopics) -> None:
