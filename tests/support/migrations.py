@@ -7,12 +7,12 @@ import random
 import struct
 import time
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import requests
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from streamnative_serdes import header
@@ -130,6 +130,21 @@ def send(bootstrap: str, topic: str, sent: Iterable[Sent]) -> None:
             except BufferError:
                 producer.poll(0.1)
     assert producer.flush(SECONDS) == 0
+
+
+def commit(bootstrap: str, group: str, topic: str, offsets: Mapping[int, int]) -> None:
+    """Set a group's offsets."""
+    places = [TopicPartition(topic, partition, offset) for partition, offset in offsets.items()]
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    end = time.monotonic() + 2 * SECONDS
+    while True:  # the first group of a broker waits for its coordinator
+        asked = [ConsumerGroupTopicPartitions(group, places)]
+        result = admin.alter_consumer_group_offsets(asked)[group].result(SECONDS)
+        faults = [place.error for place in result.topic_partitions if place.error is not None]
+        if not faults:
+            return
+        assert all(fault.name().endswith(("IN_PROGRESS", "AVAILABLE", "COORDINATOR")) for fault in faults), faults
+        assert time.monotonic() < end
 
 
 def read(bootstrap: str, topic: str, *, committed: bool = True) -> dict[int, list[Parts]]:

@@ -42,10 +42,6 @@ def create_again(migration: Migration, topic: str) -> None:
             time.sleep(0.1)
 
 
-def delete_for_good(migration: Migration, topic: str) -> None:
-    delete(migration.kafka, topic)
-
-
 def of_target(migration: Migration) -> list[str]:
     return [f"{migration.target}{suffix}" for suffix in ("", ".migration-state", ".dead-letters")]
 
@@ -125,7 +121,8 @@ def test_a_topic_that_is_deleted_during_a_run_ends_it_before_it_commits(
     def change(report: Report) -> None:
         if report.copied == 300 and not changes:
             changes.append(report)
-            (create_again if again else delete_for_good)(migration, getattr(migration, side))
+            topic = getattr(migration, side)
+            create_again(migration, topic) if again else delete(migration.kafka, topic)
             if again or side == "target":
                 migration.send(messages(600, migration.ids, seed=2))
 

@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
-from migrations import VERSIONS, create, messages, new_name, read, register, send, user
+from migrations import VERSIONS, commit, create, messages, new_name, read, register, send, user
 from servers import ConfluentRegistry, Kafka, Pulsar
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
@@ -113,26 +112,13 @@ def test_the_page_leads_to_the_new_topic_and_back(
                 if "--back" in commands:  # producers have changed, and write to the new topic
                     back, new_messages = 1, 30
                     write_new_messages(bootstrap, pulsar.url, new, new_messages)
-                    commit(bootstrap, group, new, dict.fromkeys(range(3), 10_000))
+                    commit(bootstrap, group, new, ends(bootstrap, new))
                 person.run(commands)
     finally:
         person.end()
     assert back
     assert_objects_are_equal(bootstrap, old, new, confluent_registry.url, pulsar.url, len(sent) + new_messages)
     assert committed(bootstrap, group, old) == ends(bootstrap, old)
-
-
-def commit(bootstrap: str, group: str, topic: str, offsets: dict[int, int]) -> None:
-    """Set a group's offsets, at most to the ends of the partitions."""
-    last = ends(bootstrap, topic)
-    places = [TopicPartition(topic, partition, min(offset, last[partition])) for partition, offset in offsets.items()]
-    admin = AdminClient({"bootstrap.servers": bootstrap})
-    until = time.monotonic() + LIMIT
-    while True:  # the first group of a broker waits for its coordinator
-        result = admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, places)])[group].result(60)
-        if not any(place.error for place in result.topic_partitions):
-            return
-        assert time.monotonic() < until, result.topic_partitions
 
 
 def committed(bootstrap: str, group: str, topic: str) -> dict[int, int]:
