@@ -75,7 +75,11 @@ class EntryReaders:
         """Lines about messages that were not yielded, because their transaction has not ended or chunks are missing."""
         for partition, reader in sorted(self._entries.items()):
             where = f"partition {partition}: " if partition >= 0 else ""
-            yield from (where + text for text in (*self._held(reader), *_unfinished(reader)))
+            yield from (where + text for text in self._held(reader))
+            if reader.unfinished:
+                names = ", ".join(reader.unfinished)
+                number = counted(len(reader.unfinished), "message")
+                yield f"{where}{number} not written, because chunks are missing: {names}"
         if self._batches is not None:
             yield from self._held(self._batches)
 
@@ -99,12 +103,6 @@ class EntryReaders:
         if unknown.may_have_begun_before:
             producers = ", ".join(map(str, sorted(unknown.may_have_begun_before)))
             yield f"transactions may have begun before the first entry: those of producers {producers}"
-
-
-def _unfinished(reader: EntryReader) -> Iterator[str]:
-    if reader.unfinished:
-        names = ", ".join(reader.unfinished)
-        yield f"{counted(len(reader.unfinished), 'message')} not written, because chunks are missing: {names}"
 
 
 @dataclass(slots=True)

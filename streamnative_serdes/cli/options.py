@@ -110,8 +110,9 @@ def load(path: Path, side: SideName = "target") -> Settings:
             except ConfigError as error:
                 error.message = f"{path}: [{section}] {error.message}"
                 raise
-            if not isinstance(value, Mapping) and is_secret(key, value):
-                settings.doubts += _exposed(path, key)
+            if not isinstance(value, Mapping) and is_secret(key, value) and _is_open(path):
+                doubt = f"{path} contains {key}, and other users of this machine may read it: chmod 600 {path}"
+                settings.doubts.append(doubt)
     return settings
 
 
@@ -207,10 +208,8 @@ def refuse_secrets(pairs: Iterable[tuple[str, str]]) -> None:
             raise ConfigError(f"{key} is a secret, and other users of this machine see the command line", hint=hint)
 
 
-def _exposed(path: Path, key: str) -> list[str]:
-    if os.name == "nt" or not stat.S_IMODE(path.stat().st_mode) & 0o077:
-        return []
-    return [f"{path} contains {key}, and other users of this machine may read it: chmod 600 {path}"]
+def _is_open(path: Path) -> bool:
+    return os.name != "nt" and bool(stat.S_IMODE(path.stat().st_mode) & 0o077)
 
 
 @dataclass(frozen=True, slots=True)

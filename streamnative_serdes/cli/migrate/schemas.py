@@ -96,7 +96,9 @@ def schemas(state: State, /, **given: Any) -> None:
     wishes.check(back=back)
     with _telling_what_is_left(state):
         if wishes.restore_strategy:
-            show_restored(state, put_back_strategies(state))
+            restored = put_back_strategies(state)
+            tree = {"topic": str(state.route.topic), "restored": [_restored_tree(one) for one in restored]}
+            show(tree, *(map(_restored, restored) if restored else ["no strategy has to be put back"]))
         elif (_back if back else _forward)(state, wishes):
             click.get_current_context().exit(CHECK_FAILED)
 
@@ -224,11 +226,6 @@ def _row_back(one: Returned, report: BackReport) -> tuple[str | Text, ...]:
     words = {"forward": "as before", "known": "known", "new": "new" if one.id is not None else "would be new"}
     refused = marked(False, f"refused by {report.level}") if one.refusal is not None else None
     return str(one.version), one.name, "-" if one.id is None else str(one.id), refused or words[one.origin]
-
-
-def show_restored(state: State, restored: list[Restored]) -> None:
-    tree = {"topic": str(state.route.topic), "restored": [_restored_tree(one) for one in restored]}
-    show(tree, *(map(_restored, restored) if restored else ["no strategy has to be put back"]))
 
 
 def announce(change: Widening) -> None:

@@ -8,10 +8,9 @@ from typing import Any, Final, Literal
 import click
 
 from streamnative_serdes.cli.options import PARTITIONS, choice_option
-from streamnative_serdes.cli.output import REFUSED, Command, FailureError, as_json, marked, say, show_json, show_table
+from streamnative_serdes.cli.output import Command, FailureError, as_json, marked, say, show_json, show_table
 from streamnative_serdes.migration import Rules, State
 from streamnative_serdes.migration.verifying.comparing import Counts
-from streamnative_serdes.migration.verifying.side_reader import MissingTopicError
 from streamnative_serdes.migration.verifying.verification import SAMPLE, Outcome, Place, Scope, Verification
 
 from .steps import progress_bar, routed, ruled
@@ -63,7 +62,8 @@ def verify(state: State, rules: Rules, exact: bool, **given: Any) -> None:
     differs. Nothing is written.
     """
     scope = Scope(rules, newer=not exact, **given)
-    outcome = _run(state, scope)
+    with progress_bar("comparing") as bar:
+        outcome = Verification(state, scope, bar.expect, bar.advance).run()
     if as_json():
         show_json(_tree(outcome, scope))
     else:
@@ -72,14 +72,6 @@ def verify(state: State, rules: Rules, exact: bool, **given: Any) -> None:
         count = sum(counts.differences for counts in outcome.partitions)
         twice = f"; {_repeated(outcome)}" if outcome.repeated else ""
         raise FailureError(f"{count} differences between {state.route.source} and {state.route.target}{twice}")
-
-
-def _run(state: State, scope: Scope) -> Outcome:
-    with progress_bar("comparing") as bar:
-        try:
-            return Verification(state, scope, bar.expect, bar.advance).run()
-        except MissingTopicError as error:
-            raise FailureError(error.message, REFUSED, topic=error.topic, hint=error.hint) from error
 
 
 def _counts(counts: Counts) -> dict[str, Any]:

@@ -119,7 +119,8 @@ def restore_strategies(client: SchemaRegistryClient, state: State) -> list[Resto
 
 def _restore(client: SchemaRegistryClient, entry: Widened) -> Restored:
     try:
-        now = _get(client, entry)
+        ask = client.topic_strategy if entry.scope == "topic" else client.namespace_strategy
+        now = ask(entry.place)
         if now == entry.old:
             return Restored(entry, "unchanged", now)
         if now != WIDE:
@@ -140,17 +141,9 @@ def _try_to_restore(client: SchemaRegistryClient, state: State) -> None:
         logger.warning("a compatibility strategy could not be put back: %s", error)
 
 
-def _get(client: SchemaRegistryClient, entry: Widened) -> str | None:
-    if entry.scope == "topic":
-        return client.topic_strategy(entry.place)
-    return client.namespace_strategy(entry.place)
-
-
 def _set(client: SchemaRegistryClient, entry: Widened, strategy: str | None) -> None:
-    if entry.scope == "topic":
-        client.set_topic_strategy(entry.place, strategy)
-    else:
-        client.set_namespace_strategy(entry.place, strategy)
+    change = client.set_topic_strategy if entry.scope == "topic" else client.set_namespace_strategy
+    change(entry.place, strategy)
 
 
 def _await_effect(in_force: Callable[[], str], entry: Widened) -> None:

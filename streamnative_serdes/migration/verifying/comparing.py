@@ -89,12 +89,10 @@ class Comparison:
     def run(self, *, to_end: bool = True) -> None:
         """Compare all messages of the source; with ``to_end``, also check the target's messages behind the copies."""
         rules = self._rules
-        if not rules.older or rules.foreign or self._skip_older():
-            self._compare(to_end)
-
-    def _compare(self, to_end: bool) -> None:
+        if rules.older and not rules.foreign and not self._skip_older():
+            return
         while self._run_equal():
-            if not (self._find_copy() if self._rules.foreign else self._explain()):
+            if not (self._find_copy() if rules.foreign else self._explain()):
                 return
         if to_end:
             self._look_behind()

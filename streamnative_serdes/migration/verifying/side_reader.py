@@ -8,7 +8,14 @@ from typing import Any, Final
 
 from confluent_kafka import TIMESTAMP_CREATE_TIME, Message
 
-from streamnative_serdes._kafka import OffsetsGoneError, Range, TopicConsumer, bounds, committed_messages
+from streamnative_serdes._kafka import (
+    BrokerRefusedError,
+    OffsetsGoneError,
+    Range,
+    TopicConsumer,
+    bounds,
+    committed_messages,
+)
 from streamnative_serdes.errors import FileError, SerdesError
 from streamnative_serdes.migration.copying.dead_letters import TOPIC, DeadLetter, read_file
 from streamnative_serdes.migration.schemas.canonical import Value
@@ -22,16 +29,12 @@ _HINT: Final = "its retention is shorter than reading takes: raise retention.ms 
 _MOST: Final = 1_000_000  # dead letters; each takes about 250 bytes of memory
 
 
-class MissingTopicError(SerdesError):
-    """The broker does not have a topic, or does not show it to this user."""
-
-
 class DeletedMessagesError(SerdesError):
     """The broker deleted messages while they were to be read."""
 
 
 class SideReader:
-    """Consumes one topic; use it as a context manager. Raises ConfigError or MissingTopicError."""
+    """Consumes one topic; use it as a context manager. Raises ConfigError or BrokerRefusedError."""
 
     def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
         self._topic = topic
@@ -48,7 +51,7 @@ class SideReader:
         self.bounds = self._consumer.bounds()
         if not self.bounds:
             hint = "check the name; if the topic is there, ask for the right to describe and to read it"
-            raise MissingTopicError(f"the broker does not have topic {self._topic}", topic=self._topic, hint=hint)
+            raise BrokerRefusedError(f"the broker does not have topic {self._topic}", topic=self._topic, hint=hint)
         self.cluster = self._consumer.cluster()
 
     def __enter__(self) -> SideReader:

@@ -121,7 +121,7 @@ class Verification:
         """Read both topics and compare them.
 
         Raises:
-            MissingTopicError: there is no source or target.
+            BrokerRefusedError: there is no source or target.
             DeletedMessagesError: the broker deletes messages while they are read.
             ConfigError: there is no such partition, or no copy to take samples from.
             ChangedTopicError: the progress, which this scope goes by, is not that of these topics.
