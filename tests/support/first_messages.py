@@ -1,8 +1,10 @@
-"""The first messages of a topic of an embedded broker."""
+"""Messages to topics of an embedded broker, and the first ones of a topic."""
 
 from __future__ import annotations
 
-from confluent_kafka import Consumer, Message, TopicPartition
+from typing import Any
+
+from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
 from streamnative_serdes.testing import MockBroker
 
@@ -15,3 +17,11 @@ def first_messages(broker: MockBroker, topic: str, count: int) -> list[Message]:
         return consumer.consume(count, timeout=60)
     finally:
         consumer.close()
+
+
+def send(broker: MockBroker, topic: str, *values: bytes | None, partition: int = 0, **more: Any) -> None:
+    """Produce messages with these values, and wait until they are there."""
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0})
+    for value in values:
+        producer.produce(topic, value, partition=partition, **more)
+    assert producer.flush(60) == 0

@@ -12,9 +12,9 @@ pytest.importorskip("cramjam")
 pytest.importorskip("google_crc32c")
 
 from command import CommandLine
-from confluent_kafka import Producer
 from external_schemas import ID_1, ID_2, NEW, OLD, golden
 from external_topic import HEADERS, external_topic
+from first_messages import send
 
 from streamnative_serdes.converters import (
     DumpWriter,
@@ -52,10 +52,8 @@ def dump(client: str, topic: str) -> str:
 
 
 def test_decode_reads_the_messages_with_an_id_and_refuses_the_others(broker: MockBroker) -> None:
-    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     for value, headers in ((b"\x02", NAMED), (b"\x04\x06two", [("__value_schema_id", ID_2)]), (b"\x06", None)):
-        producer.produce("t", value, headers=headers)
-    assert producer.flush(20) == 0
+        send(broker, "t", value, headers=headers)
     with external_topic() as (conf, second):
         run = CommandLine(conf["schema.registry.url"], bootstrap=broker.bootstrap_servers)
         options = ("--set", f"framings={HEADERS}", "--set", f"confluent.schema.registry.url={second.url}")
@@ -71,9 +69,7 @@ def test_decode_reads_the_messages_with_an_id_and_refuses_the_others(broker: Moc
 
 @pytest.mark.parametrize("key", ["EXTERNAL", "STRING"])
 def test_decode_reads_the_values_of_a_pair(broker: MockBroker, key: str) -> None:
-    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
-    producer.produce("t", b"\x02", key=b"\x04", headers=NAMED)
-    assert producer.flush(20) == 0
+    send(broker, "t", b"\x02", key=b"\x04", headers=NAMED)
     with external_topic("SEPARATED", key) as (conf, second):
         run = CommandLine(conf["schema.registry.url"], bootstrap=broker.bootstrap_servers)
         options = ("--set", f"framings={HEADERS}", "--set", f"confluent.schema.registry.url={second.url}")

@@ -16,10 +16,9 @@ from uuid import UUID
 
 import pytest
 from command import CommandLine
-from confluent_kafka import Producer
 from confluent_stand_in import ConfluentStandIn
 from consumed import Message
-from first_messages import first_messages
+from first_messages import first_messages, send
 from foreign_stand_ins import ForeignStandIn
 from schemas import record
 from vendor_framings import AZURE_ID, SCHEMA, golden
@@ -40,7 +39,6 @@ USER = record(
 SECOND = {**USER, "fields": [*USER["fields"], {"name": "mail", "type": ["null", "string"], "default": None}]}
 ADA = {"name": "Ada", "since": "2026-11-23T13:45:00.123Z", "id": {"string": "a"}}
 BODY = sized(b"Ada") + varint(1795441500123) + varint(2) + sized(b"a")
-QUIET = {"log_level": "0"}
 
 
 @pytest.fixture
@@ -69,13 +67,6 @@ def shared() -> Iterator[CommandLine]:
         run("schemas", "register", "words", "-", "--type", "STRING", stdin="")
         send(broker, "users", *[header.pack(0) + BODY] * 5)
         yield run
-
-
-def send(broker: MockBroker, topic: str, *values: bytes | None, **more: Any) -> None:
-    producer = Producer({"bootstrap.servers": broker.bootstrap_servers, **QUIET})
-    for value in values:
-        producer.produce(topic, value, **more)
-    assert producer.flush(60) == 0
 
 
 def received(broker: MockBroker, topic: str, count: int) -> list[Any]:

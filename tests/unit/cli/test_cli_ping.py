@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from command import CommandLine
-from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka import KafkaError, KafkaException
 from confluent_stand_in import ConfluentStandIn
+from first_messages import send
 from schemas import record
-from waiting import HANG_SECONDS
 
 from streamnative_serdes._kafka import topics
 from streamnative_serdes.cli import servers as module
@@ -30,9 +30,7 @@ NO_ADMIN = Fault.status(401, "Don't have permission to administrate resources on
 def bootstrap() -> Iterator[str]:
     """With one message, so that no test waits for what an empty partition may have."""
     with MockBroker({"users": 2, "empty": 1}) as broker:
-        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
-        producer.produce("users", b"Ada", partition=0)
-        assert producer.flush(HANG_SECONDS) == 0
+        send(broker, "users", b"Ada")
         yield broker.bootstrap_servers
 
 
@@ -173,7 +171,8 @@ def test_a_topic_that_the_broker_does_not_have_is_a_failure(run: CommandLine) ->
     assert "create the topic" in ended.error["error"]["hint"]
 
 
-def test_servers_that_do_not_answer_are_failures_with_hints(run: CommandLine) -> None:
+def test_servers_that_do_not_answer_are_failures_with_hints(run: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_SECONDS", 0.5)
     away = ("--registry", "http://127.0.0.1:1", "--bootstrap", "127.0.0.1:1", "--set", "retries.first.ms=100")
     ended = run("ping", "users", *away, "--json", code=3)
     assert goods(ended.json) == {"registry: read": False, "broker": False}
@@ -211,7 +210,8 @@ def ping(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
-def test_what_failed_is_explained_below_the_table(run: CommandLine) -> None:
+def test_what_failed_is_explained_below_the_table(run: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_SECONDS", 0.5)
     ended = run("ping", "--bootstrap", "127.0.0.1:1", code=3)
     assert ended.out.splitlines()[-1].split()[:3] == ["broker", "failed", "see"]
     assert [line.partition(":")[0] for line in ended.err.splitlines()] == ["Hint", "Error"]

@@ -116,14 +116,11 @@ def test_a_registry_that_is_away_is_no_unknown_id() -> None:
         registry.describe(1)
 
 
-def test_a_refusal_is_no_unknown_id(confluent: ConfluentStandIn, registry: Registry) -> None:
-    confluent.faults = [refusal(40301, "forbidden")]
-    with pytest.raises(SchemaRegistryError):
-        registry.describe(1)
-
-
-def test_another_api_is_no_unknown_id(confluent: ConfluentStandIn, registry: Registry) -> None:
-    confluent.faults = [Answer(404, "no such path")]
+@pytest.mark.parametrize("answer", [refusal(40301, "forbidden"), Answer(404, "no such path")], ids=["refusal", "API"])
+def test_a_refusal_and_another_api_are_no_unknown_ids(
+    confluent: ConfluentStandIn, registry: Registry, answer: Answer
+) -> None:
+    confluent.faults = [answer]
     with pytest.raises(SchemaRegistryError):
         registry.describe(1)
 

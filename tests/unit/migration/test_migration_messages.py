@@ -88,16 +88,16 @@ def test_back_bytes_of_another_length_than_they_say_are_bad(datum: bytes) -> Non
         Rewriter("back", {3: 7}, {3}).rewrite(header.pack(3) + datum, None)
 
 
-@pytest.mark.parametrize("value", [b"", b"\0", b"\0\0\0\0", b"\1\0\0\0\7x", b"{}"])
-def test_forward_a_value_without_five_bytes_of_framing_is_bad(value: bytes) -> None:
+@pytest.mark.parametrize(
+    ("rewriter", "value"),
+    [
+        *((FORWARD, value) for value in (b"", b"\0", b"\0\0\0\0", b"\1\0\0\0\7x", b"{}")),
+        *((BACK, value) for value in (b"", header.pack(3)[:9], b"\0\0\0\0\7x", header.pack_id(7))),
+    ],
+)
+def test_a_value_without_the_five_or_ten_bytes_of_its_framing_is_bad(rewriter: Rewriter, value: bytes) -> None:
     with pytest.raises(BadMessageError, match=f"got {len(value)} bytes"):
-        FORWARD.name_of(value, None)
-
-
-@pytest.mark.parametrize("value", [b"", header.pack(3)[:9], b"\0\0\0\0\7x", header.pack_id(7)])
-def test_back_a_value_without_ten_bytes_of_framing_is_bad(value: bytes) -> None:
-    with pytest.raises(BadMessageError, match=f"got {len(value)} bytes"):
-        BACK.name_of(value, None)
+        rewriter.name_of(value, None)
 
 
 def test_what_a_message_calls_its_schema_and_where_the_datum_begins() -> None:
@@ -226,18 +226,18 @@ def test_an_unknown_id_is_bad_and_a_known_one_that_was_not_copied_stops() -> Non
     assert caught.value.name == 8
 
 
-def test_null_headers_are_lost_only_with_leave() -> None:
-    message = Message(header.pack_id(7), headers=[("a", None), RAW, ("b", None)])
-    with pytest.raises(HeaderLossError, match="'a' is null"):
-        copied(message, null_headers=False)
-    assert copied(message, null_headers=False, allow_header_loss=True)[2] == [("a", b""), RAW, ("b", b"")]
-
-
-def test_raw_headers_are_lost_only_with_leave() -> None:
-    message = Message(header.pack_id(7), headers=[("a", None), ("b", b"text"), RAW])
-    with pytest.raises(HeaderLossError, match="'h' is not UTF-8"):
-        copied(message, raw_headers=False)
-    assert copied(message, raw_headers=False, allow_header_loss=True)[2] == [("a", None), ("b", b"text"), RAW]
+@pytest.mark.parametrize(
+    ("rule", "said", "kept"),
+    [
+        ("null_headers", "'a' is null", [("a", b""), ("b", b"text"), RAW, ("b", b"")]),
+        ("raw_headers", "'h' is not UTF-8", [("a", None), ("b", b"text"), RAW, ("b", None)]),
+    ],
+)
+def test_headers_are_lost_only_with_leave(rule: str, said: str, kept: Any) -> None:
+    message = Message(header.pack_id(7), headers=[("a", None), ("b", b"text"), RAW, ("b", None)])
+    with pytest.raises(HeaderLossError, match=said):
+        copied(message, **{rule: False})
+    assert copied(message, allow_header_loss=True, **{rule: False})[2] == kept
 
 
 def test_a_header_that_the_copy_does_not_have_is_not_lost() -> None:
