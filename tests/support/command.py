@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import dataclass, field
 from typing import Any
 
 from click.testing import CliRunner
 
 from streamnative_serdes.cli import main
+
+_PROGRAM = [sys.executable, "-m", "streamnative_serdes"]
 
 
 @dataclass(frozen=True)
@@ -53,3 +57,13 @@ class CommandLine:
             raise ended.exception
         assert code is None or ended.exit_code == code, ended.output
         return Ended(ended.exit_code, ended.stdout, ended.stderr)
+
+
+def process(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own, for what it logs, warns of and does at its end."""
+    return subprocess.run([*_PROGRAM, *arguments], input=stdin, capture_output=True, text=True, timeout=120)
+
+
+def started(*arguments: str) -> subprocess.Popen[str]:
+    """Start a command in a process of its own."""
+    return subprocess.Popen([*_PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -6,8 +6,6 @@ import base64
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from command import CommandLine
+from command import CommandLine, started
 from confluent_stand_in import ConfluentStandIn
 from consumed import Message
 from first_messages import first_messages, send
@@ -361,10 +359,9 @@ def test_a_format_that_cannot_be_filled_is_refused(shared: CommandLine, options:
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows cannot send SIGINT to one process alone")
 def test_following_shows_new_messages_until_ctrl_c(run: CommandLine, broker: MockBroker) -> None:
-    command = [sys.executable, "-m", "streamnative_serdes", "decode", "users", "--follow"]
-    command += ["--registry", str(run.registry), "--bootstrap", str(run.bootstrap)]
+    places = ("--registry", str(run.registry), "--bootstrap", str(run.bootstrap))
     send(broker, "users", header.pack(0) + BODY)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with started("decode", "users", "--follow", *places) as process:
         try:
             assert process.stdout is not None
             for offset in range(2):

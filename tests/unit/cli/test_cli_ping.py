@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import re
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from command import CommandLine
+from command import CommandLine, process
 from confluent_kafka import KafkaError, KafkaException
 from confluent_stand_in import ConfluentStandIn
 from first_messages import send
@@ -23,6 +21,7 @@ from streamnative_serdes.testing import Fault, LocalRegistry, MockBroker
 
 USER = record("User", ("name", "string"))
 MISSING = Fault.status(401, "Unauthorized to validateTopicOperation for operation [PRODUCE]")
+AWAY = ("--registry", "http://127.0.0.1:1", "--bootstrap", "127.0.0.1:1", "--set", "retries.first.ms=300")
 NO_ADMIN = Fault.status(401, "Don't have permission to administrate resources on this tenant")
 
 
@@ -173,8 +172,7 @@ def test_a_topic_that_the_broker_does_not_have_is_a_failure(run: CommandLine) ->
 
 def test_servers_that_do_not_answer_are_failures_with_hints(run: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_SECONDS", 0.5)
-    away = ("--registry", "http://127.0.0.1:1", "--bootstrap", "127.0.0.1:1", "--set", "retries.first.ms=100")
-    ended = run("ping", "users", *away, "--json", code=3)
+    ended = run("ping", "users", *AWAY, "--json", code=3)
     assert goods(ended.json) == {"registry: read": False, "broker": False}
     assert all(result["found"].startswith("topic users: ") for result in ended.json)
     assert "is Pulsar running" in ended.error["error"]["hint"]
@@ -182,7 +180,7 @@ def test_servers_that_do_not_answer_are_failures_with_hints(run: CommandLine, mo
 
 
 def test_a_wrong_port_is_two_lines_of_which_the_hint_is_the_first() -> None:
-    hint, error = ping("--registry", "http://127.0.0.1:1", "--bootstrap", "127.0.0.1:1").stderr.splitlines()
+    hint, error = process("ping", *AWAY).stderr.splitlines()  # what is logged here goes to pytest
     assert hint.startswith("Hint: is schema.registry.url Pulsar's HTTP address, and is Pulsar running?")
     assert "; is bootstrap.servers correct" in hint
     assert error.startswith("Error: registry: read: cannot read the latest schema: no usable response from http://127")
@@ -198,16 +196,10 @@ def test_a_registry_of_confluents_kind_is_no_registry_that_answers(run: CommandL
 
 
 def test_with_json_there_is_nothing_but_json_on_stderr() -> None:
-    done = ping("--registry", "http://127.0.0.1:1", "--bootstrap", "127.0.0.1:1", "--json")
+    done = process("ping", *AWAY, "--json")
     (line,) = done.stderr.splitlines()
     assert json.loads(line)["exit_code"] == done.returncode == 3
     assert goods(json.loads(done.stdout)) == {"registry: read": False, "broker": False}
-
-
-def ping(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """In a process of its own: what is logged here goes to pytest."""
-    command = [sys.executable, "-m", "streamnative_serdes", "ping", *arguments, "--set", "retries.first.ms=300"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
 def test_what_failed_is_explained_below_the_table(run: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:

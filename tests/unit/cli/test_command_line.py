@@ -13,7 +13,8 @@ from pathlib import Path
 import click
 import pytest
 import requests
-from command import CommandLine
+from command import CommandLine, process, started
+from program import printed
 from waiting import elsewhere
 
 from streamnative_serdes.cli import main
@@ -56,17 +57,15 @@ def test_with_json_each_line_on_stderr_is_json(tmp_path: Path) -> None:
         '[registry]\n"bearer.auth.token" = "a.long.token"\n"schema.registry.url" = "http://127.0.0.1:1"\n'
     )
     config.chmod(0o644)
-    command = [sys.executable, "-m", "streamnative_serdes", "schemas", "get", "users", "--config", str(config)]
     patient = ("--set", "retries.first.ms=2000", "--set", "retries.wait.ms=1")
-    done = subprocess.run([*command, *patient, "--json"], capture_output=True, text=True, timeout=120)
+    done = process("schemas", "get", "users", "--config", str(config), *patient, "--json")
     warned, *retried, failed = map(json.loads, done.stderr.splitlines())
     assert "other users of this machine may read it" in warned["message"]
     assert "attempt 1 failed: ConnectionRefusedError" in retried[0]["message"]
     assert failed["exit_code"] == done.returncode == 3
     typo = {"type": "record", "name": "R", "fields": [{"name": "f", "type": {"type": "int", "logicalType": "dat"}}]}
     again = ["register", "users", "-", "--dry-run", "--json", "--registry", "http://127.0.0.1:1"]
-    command = [sys.executable, "-m", "streamnative_serdes", "schemas", *again, "--set", "retries.first.ms=1"]
-    done = subprocess.run(command, input=json.dumps(typo), capture_output=True, text=True, timeout=120)
+    done = process("schemas", *again, "--set", "retries.first.ms=1", stdin=json.dumps(typo))
     assert "dat" in next(map(json.loads, done.stderr.splitlines()))["message"]
 
 
@@ -114,67 +113,48 @@ def test_shells_complete_commands_and_options() -> None:
         ("decode --f", {"--from", "--follow", "--format"}),
     ):
         line = f"streamnative-serdes {words}"
-        completing = {
-            **os.environ,
-            "_STREAMNATIVE_SERDES_COMPLETE": "bash_complete",
-            "COMP_WORDS": line,
-            "COMP_CWORD": str(len(line.split()) - 1),
-        }
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env=completing)
-        assert {found.partition(",")[2] for found in done.stdout.split()} == expected
+        place = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
+        shown = printed("-c", code, _STREAMNATIVE_SERDES_COMPLETE="bash_complete", **place)
+        assert {found.partition(",")[2] for found in shown.split()} == expected
 
 
 def test_importing_the_package_loads_nothing_of_the_command_line() -> None:
     code = "import sys, streamnative_serdes; print(sorted({'click', 'rich'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert (done.stdout, done.stderr) == ("[]\n", "")
+    assert printed("-c", code) == "[]\n"
 
 
 def test_a_command_loads_nothing_of_the_others() -> None:
     code = "import sys; from streamnative_serdes.cli import main; main(['schemas', '--help'], standalone_mode=False); "
     code += "print(sorted({'pyspark', 'numpy', 'fastavro', 'streamnative_serdes.cli.messages'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert (done.stdout.splitlines()[-1], done.stderr) == ("[]", "")
+    assert printed("-c", code).splitlines()[-1] == "[]"
 
 
 def test_a_pipe_that_is_closed_ends_a_command_quietly(tmp_path: Path) -> None:
     lines = tmp_path / "lines"
     lines.write_text("00\n" * 20_000)
-    code = "from streamnative_serdes.cli import main; main()"
     arguments = ["decode", "t", "--registry", "mock://closed-pipe", "--input", str(lines), "--input-format", "hex"]
-    command = [sys.executable, "-c", code, *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        elsewhere(process.stdout.readline)
-        process.stdout.close()
-        assert "Traceback" not in elsewhere(process.stderr.read)
+    with started(*arguments) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        elsewhere(running.stdout.readline)
+        running.stdout.close()
+        assert "Traceback" not in elsewhere(running.stderr.read)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows cannot send SIGINT to one process alone")
 def test_the_registry_runs_until_ctrl_c() -> None:
-    command = [sys.executable, "-m", "streamnative_serdes", "registry", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    """And one at the same port ends with an error of one line."""
+    with started("registry", "--port", "0") as running:
         try:
-            assert process.stdout is not None
-            url = elsewhere(process.stdout.readline).split()[3].rstrip(",")
+            assert running.stdout is not None
+            url = elsewhere(running.stdout.readline).split()[3].rstrip(",")
             assert requests.get(f"{url}/admin/v2/clusters", timeout=30).status_code == 200
-            process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=30)
-        finally:
-            process.kill()
-    assert (process.returncode, errors) == (0, "")
-
-
-def test_a_port_in_use_is_an_error_of_one_line() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-m", "streamnative_serdes", "registry", "--port", "0"], stdout=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            assert process.stdout is not None
-            port = elsewhere(process.stdout.readline).split()[3].rstrip(",").rpartition(":")[2]
+            port = url.rpartition(":")[2]
             ended = CommandLine()("registry", "--port", port, code=2)
+            running.send_signal(signal.SIGINT)
+            _, errors = running.communicate(timeout=30)
         finally:
-            process.kill()
+            running.kill()
+    assert (running.returncode, errors) == (0, "")
     assert ended.err.startswith(f"Error: cannot listen on 127.0.0.1:{port}")
     assert "an-option-is-unknown" not in ended.err

@@ -21,6 +21,7 @@ from streamnative_serdes.errors import FileError
 from streamnative_serdes.migration import State, Widened, copy_schemas
 from streamnative_serdes.migration.schemas import strategy
 from streamnative_serdes.testing import Fault, LocalRegistry
+from streamnative_serdes.testing.http_messages import Answer
 
 TOPIC, NAMESPACE = "public/default/orders", "public/default"
 FULL_NAME = f"persistent://{TOPIC}"
@@ -411,16 +412,10 @@ def test_a_change_without_effect_is_an_error(
     run: Migration, registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("streamnative_serdes.migration.schemas.strategy.EFFECT_SECONDS", 0.3)
-    registry.fail(Fault(answer=lambda _request, _url: _answer(204)), match="^PUT .*CompatibilityStrategy")
+    registry.fail(Fault(answer=lambda *_: Answer(204)), match="^PUT .*CompatibilityStrategy")
     ended = run("schemas", "--widen", code=3)
     assert "but the broker still checks by FULL" in ended.err
     assert (versions(registry, TOPIC), strategies(registry), run.saved().widened) == ([], (None, None), [])
-
-
-def _answer(status: int) -> Any:
-    from streamnative_serdes.testing.http_messages import Answer
-
-    return Answer(status)
 
 
 def test_the_strategy_in_force_is_found_where_the_topic_refuses_its_own_latest_schema(
