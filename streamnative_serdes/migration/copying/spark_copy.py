@@ -70,44 +70,34 @@ class SparkCopy:
         self._observe, self._stopping = observe, stopping
         self._options = _reading_options(state.route)
         self._more: Mapping[str, Any] = {}  # configuration of producers
-        self._safe: Mapping[int, Collection[int]] = {}  # dead letters that are there already
 
     def run(self) -> Report:
         """Copy up to the source's present end, or until told to stop."""
         route, wishes = self._state.route, self._wishes
         kafka: Mapping[str, Any] = route.writing.kafka
-        with closing(Inlet(route.reading.kafka, route.source)) as inlet:
+        with ExitStack() as stack:
+            inlet = stack.enter_context(closing(Inlet(route.reading.kafka, route.source)))
             source = f"{route.source}@{inlet.cluster}"
             topic = ProgressTopic(kafka, route.target, source)
             self._more = idempotence(kafka, route.target)
             _, largest = ready(self._state, wishes, topic)
             self._same = SameTopics(route)
-            with closing(Owner(kafka, route.target, topic, lambda *words: self._say(topic, [words]))) as owner:
-                places, self._safe = find_places(route, source, topic.read(), wishes)
-                known = topic.read()
-                starts = inlet.beginnings({**wishes.start, **places})
-                ends = {partition: high for partition, (_, high) in inlet.bounds.items()}
-                return self._copy(topic, owner, known, (starts, ends), largest)
-
-    def _copy(
-        self,
-        topic: ProgressTopic,
-        owner: Owner,
-        known: Mapping[int, Progress],
-        bounds: tuple[Mapping[int, int], Mapping[int, int]],
-        largest: int,
-    ) -> Report:
-        route, wishes, (starts, ends) = self._state.route, self._wishes, bounds
-        ensure_letters(route, len(ends), largest)
-        task = _CopyTask(route, self._state.rewriter(), wishes.rules, largest, self._more, self._safe)
-        report = Report({})
-        for partition, start in starts.items():
-            progress = known.get(partition) or Progress(start, places=True)
-            letters = tuple(dict.fromkeys((*progress.letters, letters_of(route.target, wishes))))
-            report.progress[partition] = replace(progress, next=start, ids=self._same.ids, letters=letters)
-        begun = {number: report.progress[number] for number in starts.keys() - known.keys()}
-        self._say(topic, topic.all_words(begun))
-        return self._rounds(report, ends, task, topic, owner)
+            owner = Owner(kafka, route.target, topic, lambda *words: self._say(topic, [words]))
+            stack.enter_context(closing(owner))
+            places, safe = find_places(route, source, topic.read(), wishes)
+            known = topic.read()
+            starts = inlet.beginnings({**wishes.start, **places})
+            ends = {partition: high for partition, (_, high) in inlet.bounds.items()}
+            ensure_letters(route, len(ends), largest)
+            task = _CopyTask(route, self._state.rewriter(), wishes.rules, largest, self._more, safe)
+            report = Report({})
+            for partition, start in starts.items():
+                progress = known.get(partition) or Progress(start, places=True)
+                letters = tuple(dict.fromkeys((*progress.letters, letters_of(route.target, wishes))))
+                report.progress[partition] = replace(progress, next=start, ids=self._same.ids, letters=letters)
+            begun = {number: report.progress[number] for number in starts.keys() - known.keys()}
+            self._say(topic, topic.all_words(begun))
+            return self._rounds(report, ends, task, topic, owner)
 
     def _rounds(
         self, report: Report, ends: Mapping[int, int], task: _CopyTask, topic: ProgressTopic, owner: Owner
