@@ -85,10 +85,6 @@ def test_without_a_command_the_help_is_shown() -> None:
     assert "Commands:" in CommandLine()(code=None).err or "Commands:" in CommandLine()(code=None).out
 
 
-def test_an_unknown_command_is_a_usage_error() -> None:
-    assert "No such command 'nothing'" in CommandLine()("nothing", code=2).err
-
-
 def test_all_that_write_have_a_dry_run() -> None:
     context = click.Context(main)
     schemas = main.get_command(context, "schemas")  # type: ignore[attr-defined]
