@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from confluent_kafka import TIMESTAMP_CREATE_TIME
@@ -16,13 +17,8 @@ from streamnative_serdes.errors import SchemaNotFoundError
 from streamnative_serdes.migration.copying.messages import Rules as CopyRules
 from streamnative_serdes.migration.schemas.canonical import SideSchemas
 from streamnative_serdes.migration.verifying.comparing import Comparison, Counts, Rules
-from streamnative_serdes.migration.verifying.contents import (
-    Difference,
-    Differences,
-    Item,
-    SourceContents,
-    TargetContents,
-)
+from streamnative_serdes.migration.verifying.contents import Difference, Differences, SourceContents, TargetContents
+from streamnative_serdes.migration.verifying.verification import _described
 
 Schemas = Mapping[Name, Any]
 
@@ -88,18 +84,10 @@ def compared(
     originals = SourceContents("forward", frozenset({1}), known(schemas), rules)
     copies = TargetContents("forward", known(versions))
 
-    def describe(contents: Any) -> Any:
-        def of(item: Item) -> tuple[str, str]:
-            schema = contents.schema_of(item.message)
-            value = item.content.value
-            return str(schema), schema.shown(value) if schema and value else "null"
-
-        return of
-
     found = Found(Counts(0), [])
-    differences = Differences(most, (describe(originals), describe(copies)))
+    differences = Differences(most, (partial(_described, originals), partial(_described, copies)))
 
-    def items() -> Iterator[Item]:
+    def items() -> Iterator[Any]:
         for message in placed(source):
             try:
                 yield originals.of(message)
