@@ -190,6 +190,15 @@ class _Contents:
         self._size = self._rewriter.size
         self._by_prefix: dict[bytes, KnownSchema] = {}
 
+    def schema_of(self, message: Message) -> KnownSchema | None:
+        """The schema that a message names; None if the message has no value, or names no schema of the registry."""
+        value: Any = message.value()
+        headers: Any = message.headers()
+        try:
+            return None if value is None else self._schemas.of(self._rewriter.name_of(value, headers)[0])
+        except (BadMessageError, SchemaNotFoundError):
+            return None
+
 
 class SourceContents(_Contents):
     """The expected copies of the source's messages; ``mapped`` are the names of the schemas that were copied."""
@@ -230,12 +239,6 @@ class SourceContents(_Contents):
         if not self._keeps_headers:
             pairs = tuple([(name, self._kept_header(name, data)) for name, data in pairs])
         return Item(Content(key, pairs, timestamp, body), offset, message)
-
-    def schema_of(self, message: Message) -> KnownSchema | None:
-        """The schema that a message names; None if the message has no value."""
-        value: Any = message.value()
-        headers: Any = message.headers()
-        return None if value is None else self._known(self._rewriter.name_of(value, headers)[0])
 
     def _time(self, moment: int) -> tuple[int, int]:
         if moment > 0:
@@ -302,15 +305,6 @@ class TargetContents(_Contents):
             known = None if headers else self._by_prefix.get(value[: self._size])
             body = self._value(value, headers) if known is None else known.value(value[self._size :])
         return Item(Content(key, _pairs(headers), timestamp, body), offset, message)
-
-    def schema_of(self, message: Message) -> KnownSchema | None:
-        """The schema that a message names; None if the message has no value, or names no schema of the registry."""
-        value: Any = message.value()
-        headers: Any = message.headers()
-        try:
-            return None if value is None else self._schemas.of(self._rewriter.name_of(value, headers)[0])
-        except (BadMessageError, SchemaNotFoundError):
-            return None
 
     def _value(self, value: bytes, headers: Headers) -> Value:
         try:
