@@ -361,16 +361,13 @@ def _found(
 ) -> tuple[Sequence[SchemaInfo], int | None]:
     """The topic's schemas, and the version of this one. Raises ``fault``, if there is one, unless the topic has it."""
     there = client.all_versions(topic)
+    given = _Compared("given", text, _parsed(text) if kind == "AVRO" else None, kind)
     for info in there:
-        if info.type == kind and (info.text == text or (kind == "AVRO" and _same(_parsed(info.text), _parsed(text)))):
+        if _version(info).same_as(given):
             return there, info.version
     if fault is not None:
         raise fault
     return there, None
-
-
-def _same(one: Schema | None, other: Schema | None) -> bool:
-    return one is not None and other is not None and one.same_as(other)
 
 
 def _checked_text(file: IO[bytes], kind: str, properties: dict[str, str]) -> tuple[str, SchemaError | None]:
