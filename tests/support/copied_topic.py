@@ -15,7 +15,7 @@ from consumed import Message
 from migrations import VERSIONS, Gauge, Sent, Sides, create, expected, new_name, read, register, send
 from servers import ConfluentRegistry, Kafka, Pulsar
 
-from streamnative_serdes.migration import Route, Side, State
+from streamnative_serdes.migration import State
 from streamnative_serdes.migration.copying.dead_letters import DeadLetter
 from streamnative_serdes.migration.copying.messages import PLACE
 
@@ -37,12 +37,7 @@ class Migration:
         self.run = CommandLine()
 
     def saved(self, source: str, target: str) -> State:
-        conf = {"bootstrap.servers": self.kafka}
-        sides = (
-            Side(conf, {"schema.registry.url": self.sides.confluent}),
-            Side(conf, {"schema.registry.url": self.sides.pulsar}),
-        )
-        state = State(self.folder / f"{target}.json", Route("forward", source, target, *sides))
+        state = State(self.folder / f"{target}.json", self.sides.route(source, target))
         state.mapping = dict(zip(self.ids, range(len(VERSIONS)), strict=True))
         state.save()
         return state
@@ -72,13 +67,17 @@ class Migration:
         command = [sys.executable, "-m", "streamnative_serdes", *self.command(*more), "--json", "--debug"]
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
 
-    def kill_after(self, growth: int, *more: str) -> bool:
-        """Run it and kill it when the target has so many offsets more; whether it was killed before its end."""
-        process = self.start(*more)
+    def wait_for(self, process: subprocess.Popen[bytes], growth: int) -> None:
+        """Return when the target has so many offsets more, or the process has ended."""
         with Gauge(self.kafka, self.target) as used:
             begin, until = used(), time.monotonic() + LIMIT
             while process.poll() is None and used() < begin + growth:
                 assert time.monotonic() < until
+
+    def kill_after(self, growth: int, *more: str) -> bool:
+        """Run it and kill it when the target has so many offsets more; whether it was killed before its end."""
+        process = self.start(*more)
+        self.wait_for(process, growth)
         killed = process.poll() is None
         process.send_signal(signal.SIGKILL)
         _, said = process.communicate(timeout=LIMIT)

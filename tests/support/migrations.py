@@ -17,6 +17,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from streamnative_serdes import header
 from streamnative_serdes.codec import Codec
+from streamnative_serdes.migration import Direction, Route, Side
 
 SECONDS = 60.0
 # The first message's timestamp, in milliseconds: an hour ago, since brokers delete what is older than seven days.
@@ -207,6 +208,11 @@ class Sides:
     pulsar: str
     kafka: str
     more: Sequence[str] = field(default_factory=tuple)
+
+    def route(self, source: str, target: str, direction: Direction = "forward") -> Route:
+        registries = ({"schema.registry.url": url} for url in (self.confluent, self.pulsar))
+        sides = (Side({"bootstrap.servers": self.kafka}, registry) for registry in registries)
+        return Route(direction, source, target, *sides)
 
     def __call__(self, *arguments: str) -> list[str]:
         """The whole command line."""

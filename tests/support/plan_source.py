@@ -10,12 +10,13 @@ from typing import Any
 import requests
 from command import CommandLine, Ended
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[attr-defined]
+from migrations import Sides, create
 from schemas import record
 from servers import Kafka
 from waiting import until
 
-from streamnative_serdes.migration import Route, Side
+from streamnative_serdes.migration import Route
 
 AWAY = "http://127.0.0.1:1"
 DAY = 86_400_000
@@ -38,11 +39,8 @@ class PlanSource:
         self.producer = Producer({"bootstrap.servers": self.bootstrap, "log_level": 2})
 
     def create(self, name: str, partitions: int = 3, **settings: str) -> None:
-        config = {key.replace("_", "."): value for key, value in settings.items()}
-        self.admin.create_topics([NewTopic(name, partitions, config=config)])[name].result()
-        until = time.monotonic() + 30
-        while name not in self.topics() and time.monotonic() < until:
-            time.sleep(0.05)
+        create(self.bootstrap, name, partitions=partitions, **settings)
+        until(lambda: name in self.topics(), "the topic is listed")
 
     def topics(self) -> list[str]:
         return list(self.admin.list_topics(timeout=30).topics)
@@ -76,10 +74,7 @@ class PlanSource:
         return int(answer.json()["id"])
 
     def arguments(self, *more: str) -> tuple[str, ...]:
-        places = {"source": self.registry, "target": self.other_registry}
-        options = [("--" + side + "-registry", url) for side, url in places.items()]
-        options += [(f"--{side}-bootstrap", self.bootstrap) for side in places]
-        return ("migrate", "plan", self.name, self.target, *(part for pair in options for part in pair), *more)
+        return (*self._sides()("plan", self.name, self.target), *more)
 
     def plan(self, *more: str, code: int | None = 0) -> Ended:
         self.producer.flush(30)
@@ -91,9 +86,10 @@ class PlanSource:
         return found
 
     def route(self) -> Route:
-        kafka = {"bootstrap.servers": self.bootstrap}
-        registries = ({"schema.registry.url": url} for url in (self.registry, self.other_registry))
-        return Route("forward", self.name, self.target, *(Side(kafka, registry) for registry in registries))
+        return self._sides().route(self.name, self.target)
+
+    def _sides(self) -> Sides:
+        return Sides(self.registry, self.other_registry, self.bootstrap)
 
 
 def names(found: dict[str, Any]) -> list[str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from copied_topic import LIMIT, Migration
-from migrations import Gauge, messages
+from migrations import messages
 from servers import ConfluentRegistry, Kafka, Pulsar
 
 pytestmark = pytest.mark.usefixtures("nothing_is_known")
@@ -34,13 +33,6 @@ def migration(kafka_to_kill: Kafka, registry_to_pause: ConfluentRegistry, pulsar
     return Migration(kafka_to_kill, registry_to_pause, pulsar, tmp_path)
 
 
-def wait_for_copies(migration: Migration, process: subprocess.Popen[bytes]) -> None:
-    with Gauge(migration.kafka, migration.target) as used:
-        until = time.monotonic() + LIMIT
-        while process.poll() is None and used() < 100:
-            assert time.monotonic() < until
-
-
 # Without the option to wait, a run ends after 20 seconds.
 @pytest.mark.parametrize(
     ("mode", "away"),
@@ -52,7 +44,7 @@ def test_a_run_waits_for_a_broker_that_was_killed_and_copies_everything(
     migration.send(messages(COUNT, migration.ids, bad=BAD, damaged=False))
     process = migration.start("--transactions", mode)
     try:
-        wait_for_copies(migration, process)
+        migration.wait_for(process, 100)
         kafka_to_kill.kill()
         assert process.poll() is None, "it was too fast to be interrupted"
         time.sleep(away)
@@ -74,7 +66,7 @@ def test_a_run_that_may_not_wait_ends_with_an_error_and_goes_on_later(
     migration.send(messages(COUNT, migration.ids, bad=BAD, damaged=False))
     process = migration.start("--follow", "--wait-for-broker", "5")
     try:
-        wait_for_copies(migration, process)
+        migration.wait_for(process, 100)
         kafka_to_kill.kill()
         _, said = process.communicate(timeout=2 * LIMIT)
     finally:

@@ -16,7 +16,7 @@ from command import CommandLine
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
 from copied_topic import LIMIT, Migration, without_places
-from migrations import BEGIN, VERSIONS, Gauge, Sent, commit, create, expected, messages, new_name, read, register, send
+from migrations import BEGIN, VERSIONS, Sent, commit, create, expected, messages, new_name, read, register, send
 
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration import Report, State, TopicCopy, Wishes
@@ -192,9 +192,7 @@ def test_a_signal_before_the_end_commits_and_says_that_it_can_go_on(migration: M
     group = new_name("group")
     commit(migration.kafka, group, migration.source, {0: 0})
     process = migration.start("--groups", group)
-    with Gauge(migration.kafka, migration.target) as used:
-        while process.poll() is None and used() == 0:
-            time.sleep(0.01)
+    migration.wait_for(process, 1)
     process.send_signal(signal.SIGINT)
     done, said = process.communicate(timeout=LIMIT)
     assert process.returncode == 130, said.decode()

@@ -18,7 +18,7 @@ from wire import sized, varint
 
 from streamnative_serdes import header
 from streamnative_serdes._kafka import Cluster, OffsetsGoneError, consuming
-from streamnative_serdes.migration import Route, Side, State
+from streamnative_serdes.migration import State
 from streamnative_serdes.migration.copying.dead_letters import DeadLetter, DeadLetterFile
 from streamnative_serdes.migration.copying.progress import Kept, Progress, ProgressTopic
 from streamnative_serdes.migration.verifying import verification as verify
@@ -71,9 +71,7 @@ class Migration:
         put(self.pulsar, f"public/default/{topic}", *schemas)
 
     def saved(self, source: str, target: str, mapping: dict[Any, int], direction: Any = "forward") -> State:
-        conf = {"bootstrap.servers": self.bootstrap}
-        sides = (Side(conf, {"schema.registry.url": url}) for url in (self.confluent.url, self.pulsar.url))
-        state = State(self.folder / "state.json", Route(direction, source, target, *sides))
+        state = State(self.folder / "state.json", self.sides().route(source, target, direction))
         state.mapping = mapping
         state.save()
         return state
@@ -92,8 +90,10 @@ class Migration:
     def __call__(self, *more: str, code: int | None = 0, names: tuple[str, ...] = ()) -> Ended:
         assert self._producer.flush(60) == 0
         names = names or (self.source, self.target)
-        sides = Sides(self.confluent.url, self.pulsar.url, self.bootstrap, ("--state", str(self.state.path)))
-        return self._run(*sides("verify", *names, *more), code=code)
+        return self._run(*self.sides("--state", str(self.state.path))("verify", *names, *more), code=code)
+
+    def sides(self, *more: str) -> Sides:
+        return Sides(self.confluent.url, self.pulsar.url, self.bootstrap, more)
 
     def json(self, *more: str, code: int = 0) -> Any:
         """Its JSON, and its error if there is one."""
