@@ -25,6 +25,7 @@ from pyspark_streamnative_kafka import DefaultSource
 from streamnative_serdes.spark.datasource.reading.columns import Plan
 from streamnative_serdes.spark.datasource.reading.stream import StreamReader
 from streamnative_serdes.spark.datasource.writing import sink_messages, transactions, writers
+from streamnative_serdes.spark.datasource.writing.outbox import Outbox
 
 FOLDER = Path(os.environ.get("KILLED_QUERIES", "."))
 
@@ -60,13 +61,18 @@ def reach(place: str, of: str) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+class InTransaction(Outbox):
+    """The outbox of a transaction."""
+
+
 def _wrap_the_sink() -> None:
+    transactions.Outbox = InTransaction  # type: ignore[misc]
     send, commit, report = sink_messages.MessageBatches.send, transactions.Transaction.commit, writers.report
 
     @wraps(send)
     def sent(self: Any, batch: Any) -> None:
         send(self, batch)
-        if not isinstance(self._out, transactions.TransactionalOutbox):
+        if not isinstance(self._out, InTransaction):
             self._out.flush()
             reach(INSIDE, "at least once")
 

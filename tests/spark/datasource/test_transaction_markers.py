@@ -39,7 +39,7 @@ class Kafka:
             yield self
 
         monkeypatch.setattr(transactions, "_marker_reader", reader)
-        monkeypatch.setattr(transactions, "TransactionalOutbox", lambda *_, **__: self)
+        monkeypatch.setattr(transactions, "Outbox", lambda *_, **__: self)
 
     def committed(self, _places: list[TopicPartition], _seconds: float) -> list[TopicPartition]:
         if self.faults:

@@ -33,6 +33,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+from confluent_kafka import KafkaException, TopicPartition
 
 from streamnative_serdes._kafka import (
     NO_COORDINATOR,
@@ -49,7 +50,7 @@ from streamnative_serdes.errors import ConfigError, SerdesError
 from .outbox import Outbox
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+    from confluent_kafka import Consumer, KafkaError
 
 logger = logging.getLogger(__name__)
 
@@ -134,7 +135,7 @@ class Transaction:
         self._topic, self._identity = topic, identity
         self._limit = float(kafka.get(_TIMEOUT, TRANSACTION_MS)) / 1000
         mine = {_TIMEOUT: TRANSACTION_MS, **kafka, "transactional.id": identity.name}
-        self.out = TransactionalOutbox(mine, topic)
+        self.out = Outbox(mine, topic)
         self._began = time.monotonic()
         self._open = False
 
@@ -151,21 +152,14 @@ class Transaction:
 
     def fence(self) -> None:
         """Abort the open transaction of an older attempt, and keep that attempt from continuing."""
-        self._connect()
+        # Without a connection, the client asks for its coordinator only half a second later.
+        with suppress(KafkaException):  # the next step says what is wrong
+            self.out.producer.list_topics(self._topic, timeout=_CONNECT_SECONDS)
         with self._explained("begin"):
             _until_done(lambda: self.out.producer.init_transactions(_ANSWER_SECONDS))
 
-    def _connect(self) -> None:
-        """Wait for a connection: without a connection, the client asks for its coordinator only half a second later."""
-        from confluent_kafka import KafkaException
-
-        with suppress(KafkaException):  # the next step says what is wrong
-            self.out.producer.list_topics(self._topic, timeout=_CONNECT_SECONDS)
-
     def commit(self, consumer: Consumer, rows: Rows) -> None:
         """Commit the rows and the marker."""
-        from confluent_kafka import TopicPartition
-
         producer = self.out.producer
         self.out.flush()
         marker = TopicPartition(self._topic, 0, self._identity.batch + 1, json.dumps(asdict(rows)))
@@ -177,8 +171,6 @@ class Transaction:
 
     def abort(self) -> None:
         """Abort the transaction, if the broker can be reached; otherwise a newer attempt, or the broker, aborts it."""
-        from confluent_kafka import KafkaException
-
         was_open, self._open = self._open, False
         try:
             self.out.discard()
@@ -191,8 +183,6 @@ class Transaction:
     @contextmanager
     def _explained(self, what: str) -> Iterator[None]:
         """Raise the client's errors as errors of ours."""
-        from confluent_kafka import KafkaException
-
         try:
             yield
         except SerdesError:  # which confluent-kafka's base class makes a KafkaException
@@ -233,8 +223,6 @@ def try_transactions(kafka: Mapping[str, Any], topic: str) -> None:
     The rights of a user may be limited to the ids of one query. So a refusal of the driver's own id is not an error;
     tasks find out whether their ids are permitted.
     """
-    from confluent_kafka import KafkaException
-
     try:
         Transaction(kafka, topic, _DRIVER).fence()
     except TransactionError as error:
@@ -282,8 +270,6 @@ def _committed(consumer: Consumer, topic: str, identity: Identity) -> Rows | Non
 
 def _marker(consumer: Consumer, topic: str) -> TopicPartition:
     """The offset that the group has committed. The client repeats a refused question until the time is over."""
-    from confluent_kafka import KafkaException, TopicPartition
-
     until = time.monotonic() + _ANSWER_SECONDS
     while True:
         try:
@@ -308,10 +294,6 @@ def _no_marker(fault: KafkaError, topic: str) -> TransactionError:
         topic=topic,
         hint=_RIGHTS if fault.name() in _UNAUTHORIZED else None,
     )
-
-
-class TransactionalOutbox(Outbox):
-    """An outbox whose producer is used for one transaction alone."""
 
 
 @contextmanager

@@ -13,6 +13,8 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from confluent_kafka import KafkaException
+
 from streamnative_serdes._kafka import BrokerRefusedError
 from streamnative_serdes._nearest import did_you_mean
 from streamnative_serdes.errors import ConfigError
@@ -53,8 +55,6 @@ def _try(kafka: Mapping[str, Any], topic: str | None, transactional: bool) -> No
 
 
 def _require_topic(producer: Producer, topic: str) -> None:
-    from confluent_kafka import KafkaException
-
     until = time.monotonic() + _TOPIC_SECONDS
     while True:
         try:

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -97,7 +97,7 @@ def writer(given: Mapping[str, str], schema: T.StructType, overwrite: bool) -> D
         raise ConfigError(
             "mode overwrite is not supported: messages of a topic cannot be replaced", hint='.mode("append") adds to it'
         )
-    return BatchWriter(_planned(options, schema, uuid4().hex))
+    return BatchWriter(_planned(options, schema, uuid4().hex), schema)
 
 
 def stream_writer(given: Mapping[str, str], schema: T.StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: ARG001
@@ -278,24 +278,8 @@ def _require_same(committed: Rows, rows: Rows, identity: Identity, topic: str) -
         )
 
 
-class BatchWriter(DataSourceArrowWriter):
-    """Spark's writer of a batch."""
-
-    def __init__(self, task: Task) -> None:
-        self._task = task
-
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        return self._task.run(iterator)
-
-    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        report(messages, None)
-
-    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        report_failure(messages, None)
-
-
-class _StreamCommits:
-    """The driver's part of a stream's writer."""
+class _Writer:
+    """What the writers do on the driver, with what tasks told; only a stream has the number of a batch."""
 
     def __init__(self, task: Task | None, schema: T.StructType) -> None:
         self._planned, self._schema = task, schema
@@ -305,32 +289,35 @@ class _StreamCommits:
         assert self._planned is not None, "this writer commits"
         return self._planned
 
-    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 (Spark's name)
+    def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
+        return self._task.run(iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int | None = None) -> None:  # noqa: N803 (Spark's name)
         report(messages, batchId)
 
-    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 (Spark's name)
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int | None = None) -> None:  # noqa: N803 (Spark's name)
         report_failure(messages, batchId)
 
 
-class StreamRowWriter(_StreamCommits, DataSourceStreamWriter):
+class BatchWriter(_Writer, DataSourceArrowWriter):
+    """Spark's writer of a batch."""
+
+
+class StreamRowWriter(_Writer, DataSourceStreamWriter):
     """Spark's writer of a stream before PySpark 4.1, which passes rows; the rows become columns again."""
 
     def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
-        return self._task.run(self._batches(iterator))
+        return super().write(self._batches(iterator))
 
-    def _batches(self, rows: Iterable[Any]) -> Iterator[pa.RecordBatch]:
+    def _batches(self, rows: Iterator[Any]) -> Iterator[pa.RecordBatch]:
         from pyspark.sql.conversion import LocalDataToArrowConversion
 
-        remaining = iter(rows)
-        while chunk := list(islice(remaining, _ROWS)):
+        while chunk := list(islice(rows, _ROWS)):
             table = LocalDataToArrowConversion.convert(chunk, self._schema, use_large_var_types=False)
             yield from table.to_batches()
 
 
 if DataSourceStreamArrowWriter is not None:
 
-    class StreamBatchWriter(_StreamCommits, DataSourceStreamArrowWriter):
+    class StreamBatchWriter(_Writer, DataSourceStreamArrowWriter):
         """Spark's writer of a stream, which passes columns."""
-
-        def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-            return self._task.run(iterator)
