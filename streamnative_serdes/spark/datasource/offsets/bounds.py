@@ -49,6 +49,11 @@ class Topics:
             return cls(names)
         return cls(pattern=_pattern(value))
 
+    @property
+    def shown(self) -> str:
+        """The topics, for errors of the client."""
+        return self.pattern or ",".join(self.names)[:200]
+
     def matches(self, topic: str) -> bool:
         """Whether the topic is to be read."""
         return topic in self.names if self.pattern is None else re.fullmatch(self.pattern, topic) is not None

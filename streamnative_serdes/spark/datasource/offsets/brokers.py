@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+from confluent_kafka.admin import AdminClient
 
 from streamnative_serdes._kafka import EARLIEST, LATEST, ClientErrors, client, metadata, offsets
 from streamnative_serdes._nearest import did_you_mean
 from streamnative_serdes.errors import ConfigError
 
 from .bounds import Bound, Place, Topics
-
-if TYPE_CHECKING:
-    from confluent_kafka.admin import AdminClient
 
 HIDDEN_HINT: Final = "if the topic exists, the ACLs of the cluster do not let this user DESCRIBE it"
 # What Kafka's own clients leave out of lists of topics.
@@ -29,9 +28,8 @@ class Brokers:
 
     def __init__(self, kafka: Mapping[str, Any], topics: Topics) -> None:
         self._kafka, self._topics = dict(kafka), topics
-        self._shown = topics.pattern or ",".join(topics.names)[:200]
         self._admin: AdminClient | None = None
-        self._errors = ClientErrors(kafka, self._shown)
+        self._errors = ClientErrors(kafka, self._topics.shown)
         self.calls: Counter[str] = Counter()  # for tests: questions by kind
 
     def close(self) -> None:
@@ -124,9 +122,7 @@ class Brokers:
 
     def _client(self) -> AdminClient:
         if self._admin is None:
-            from confluent_kafka.admin import AdminClient
-
-            self._admin = client(AdminClient, dict(self._kafka), self._shown, self._errors)
+            self._admin = client(AdminClient, dict(self._kafka), self._topics.shown, self._errors)
         return self._admin
 
 

@@ -29,7 +29,7 @@ from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
 from streamnative_serdes.spark.datasource.offsets.ranges import Range, ranges_of
 from streamnative_serdes.spark.datasource.user_options.names import TRIGGER
 
-from .task import OffsetOutOfRangeError, Patience
+from .task import Patience
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,13 +37,6 @@ if TYPE_CHECKING:
     from .columns import Plan
 
 logger = logging.getLogger(__name__)
-
-
-class RangePartition(InputPartition):
-    """A range, as Spark passes it to a task: a topic, a partition and two offsets, without secrets."""
-
-    def __init__(self, span: Range) -> None:
-        super().__init__(span)
 
 
 class BatchReader(DataSourceReader):
@@ -54,7 +47,6 @@ class BatchReader(DataSourceReader):
         self.plan = plan
         self._start, self._end = start_of(options, stream=False), end_of(options)
         self._least, self._most = options.whole("minPartitions"), options.whole("maxRecordsPerPartition")
-        plan.patience  # noqa: B018 - so that the driver looks at its options
         self._plan_of = Planned.now()
         for name in TRIGGER:
             if options.text(name) is not None:
@@ -62,7 +54,7 @@ class BatchReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """The ranges, as of now; raises as :func:`offsets_between` does."""
-        return [RangePartition(span) for span in ranges_of(*self.offsets(), self._least, self._most)]
+        return [InputPartition(span) for span in ranges_of(*self.offsets(), self._least, self._most)]
 
     def offsets(self) -> tuple[dict[Place, int], dict[Place, int]]:
         """The start and end offset of each partition."""
@@ -90,8 +82,8 @@ def offsets_between(
     starts, ends = brokers.at(start, places, start=True), brokers.at(end, places, start=False)
     if start.offsets or end.offsets:
         low, high = brokers.earliest(places), brokers.latest(places)
-        starts = _available(start, starts, low, high, patience)
-        ends = _available(end, ends, low, high, patience)
+        starts = available(start, starts, low, high, patience)
+        ends = available(end, ends, low, high, patience)
     for (topic, partition), last in sorted(ends.items()):
         if starts[topic, partition] > last:
             raise ConfigError(
@@ -102,18 +94,15 @@ def offsets_between(
     return starts, ends
 
 
-def _available(
+def available(
     bound: Bound, wanted: Mapping[Place, int], low: Mapping[Place, int], high: Mapping[Place, int], patience: Patience
 ) -> dict[Place, int]:
+    """The nearest offsets that the brokers have. Raises OffsetOutOfRangeError if ``bound`` names others."""
     found = {place: min(max(offset, low[place]), high[place]) for place, offset in wanted.items()}
-    for (topic, partition), offset in sorted(wanted.items()):
-        if bound.offsets is None or found[topic, partition] == offset:
-            continue
-        text = f"{bound.option}: partition {partition} has offsets {low[topic, partition]} to "
-        text += f"{high[topic, partition]}, got {offset}"
-        if patience.fail:
-            raise OffsetOutOfRangeError(f"{text}; messages may be lost", topic=topic, hint=patience.loss_hint)
-        logger.warning("topic %s: %s; what is there is read: failOnDataLoss is false", topic, text)
+    for place, offset in sorted(wanted.items()):
+        if bound.offsets is not None and found[place] != offset:
+            there = f"partition {place[1]} has offsets {low[place]} to {high[place]}"
+            patience.lost(f"{bound.option}: {there}, got {offset}", place[0])
     return found
 
 

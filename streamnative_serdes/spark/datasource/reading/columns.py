@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from streamnative_serdes.spark.frames.decoding import Decoding
 
 _DECODED_ONLY: Final = ("columns", "keep", "mode", "errorColumn", "schemaEvolution", "reader.schema", "reader.schemas")
-_TIMEOUT_MS: Final = 120_000
 # Before PySpark 4.1, the time zone is always UTC.
 _ZONE: Final[Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
 _GROUP: Final = "spark-kafka-source"  # as Spark's own source calls its groups
@@ -43,26 +42,14 @@ class Plan:
     options: Options  # with the user's references in place of secrets
     topics: Topics
     schema: T.StructType
-    decoding: Mapping[str, Decoding] | None = None  # how values become columns, by topic; None for the columns of Kafka
-    # the Kafka client's configuration, if it is the same in all processes
-    client: Mapping[str, Any] | None = field(default=None, repr=False)
-
-    @classmethod
-    def of(
-        cls, options: Options, topics: Topics, schema: T.StructType, decoding: Mapping[str, Decoding] | None = None
-    ) -> Plan:
-        """The plan, whose tasks resolve the client's configuration only where it depends on the process."""
-        return cls(options, topics, schema, decoding, _client(options) if is_fixed(options) else None)
+    decoding: Mapping[str, Decoding] | None  # how values become columns, by topic; None for the columns of Kafka
+    client: Mapping[str, Any] | None = field(repr=False)  # the Kafka client's configuration, if it needs no references
+    patience: Patience  # of tasks with missing messages
+    retries: tuple[int, float]  # how often a question to the brokers is repeated, and after how many seconds
 
     def kafka(self) -> dict[str, Any]:
         """The client's configuration, with references resolved in this process."""
         return _client(self.options) if self.client is None else dict(self.client)
-
-    @cached_property
-    def patience(self) -> Patience:
-        """The patience of tasks with missing messages."""
-        timeout = self.options.whole("kafkaConsumer.pollTimeoutMs") or _TIMEOUT_MS
-        return Patience(self.options.flag("failOnDataLoss", True), timeout / 1000)
 
     @cached_property
     def _arrow(self) -> pa.Schema:
@@ -77,16 +64,14 @@ class Plan:
 
     def _columns(self, topic: str, messages: Sequence[Message]) -> Iterator[list[pa.Array]]:
         if self.decoding is None:
-            return (batch.columns for _, batch in in_parts(messages, self._of_kafka))
+            as_columns = partial(kafka_columns, names=self.schema.names)
+            return (batch.columns for _, batch in in_parts(messages, as_columns))
         decoding = self.decoding.get(topic)
         if decoding is None:
             from .decoded import decoding_of_new
 
             decoding = decoding_of_new(self.options, topic, self.schema)
         return decoding.of_messages(messages)
-
-    def _of_kafka(self, messages: Sequence[Message]) -> pa.RecordBatch:
-        return kafka_columns(messages, self.schema.names)
 
 
 def _client(options: Options) -> dict[str, Any]:
@@ -100,22 +85,25 @@ def plan(given: Mapping[str, str]) -> Plan:
     options = Options.parse(given, "read")
     topics = Topics.of(options)
     # Errors in what only tasks use, or nothing but a stream, are raised now.
-    options.whole("fetchOffset.numRetries", least=0)
-    options.whole("fetchOffset.retryIntervalMs", least=0)
-    found = _planned(options, topics)
-    require_valid(found.kafka(), topics.pattern or ",".join(topics.names)[:200])
-    return found
+    patience = Patience(
+        options.flag("failOnDataLoss", True), options.whole("kafkaConsumer.pollTimeoutMs", default=120_000) / 1000
+    )
+    pause = options.whole("fetchOffset.retryIntervalMs", least=0, default=1_000) / 1000
+    retries = options.whole("fetchOffset.numRetries", least=0, default=3), pause
+    schema, how = _planned(options, topics)
+    kafka = _client(options)
+    require_valid(kafka, topics.shown)
+    return Plan(options, topics, schema, how, kafka if is_fixed(options) else None, patience, retries)
 
 
-def _planned(options: Options, topics: Topics) -> Plan:
-    if not options.flag("decode", False):
-        _refuse_idle(options)
-        headers = options.flag("includeHeaders", False)
-        return Plan.of(options, topics, WITH_HEADERS if headers else KAFKA_COLUMNS)
-    from .decoded import decoding
+def _planned(options: Options, topics: Topics) -> tuple[T.StructType, Mapping[str, Decoding] | None]:
+    """The columns, and how values become columns."""
+    if options.flag("decode", False):
+        from .decoded import decoding
 
-    schema, how = decoding(options, topics)
-    return Plan.of(options, topics, schema, how)
+        return decoding(options, topics)
+    _refuse_idle(options)
+    return WITH_HEADERS if options.flag("includeHeaders", False) else KAFKA_COLUMNS, None
 
 
 def _refuse_idle(options: Options) -> None:

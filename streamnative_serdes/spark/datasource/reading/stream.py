@@ -23,8 +23,7 @@ from streamnative_serdes.spark.datasource.offsets.checkpoint import (
 from streamnative_serdes.spark.datasource.offsets.ranges import Delay, limited, ranges_of
 from streamnative_serdes.spark.datasource.user_options.names import TRIGGER
 
-from .batch import RangePartition
-from .task import DATA_LOSS_HINT, OffsetOutOfRangeError
+from .batch import available
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,8 +42,6 @@ _Answer = TypeVar("_Answer")
 HAS_LIMITS: Final = hasattr(DataSourceStreamReader, "getDefaultReadLimit")
 _DELAY_SECONDS: Final = 15 * 60.0
 _MISSING: Final = "no longer exists"
-_RETRIES: Final = 3
-_RETRY_MS: Final = 1_000
 
 
 def stream_reader(plan: Plan) -> DataSourceStreamReader:
@@ -64,12 +61,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._plan = plan
         self._start = start_of(options, stream=True)
         self._cuts = options.whole("minPartitions"), options.whole("maxRecordsPerPartition")
-        self._fail = plan.patience.fail
         self._limit, self._delay = options.whole("maxOffsetsPerTrigger"), _delay(plan)
-        retries = options.whole("fetchOffset.numRetries", 0)
-        self._retries = _RETRIES if retries is None else retries
-        pause = options.whole("fetchOffset.retryIntervalMs", 0)
-        self._retry_seconds = (_RETRY_MS if pause is None else pause) / 1000
+        self._retries, self._retry_seconds = plan.retries
         self._brokers = Brokers(plan.kafka(), plan.topics)
         # What the next batch begins at, for PySpark before 4.2, which does not say so.
         self._known: dict[str, Any] | None = None
@@ -86,18 +79,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         places = self._brokers.places()
         starts = self._brokers.at(self._start, places, start=True)
         if self._start.offsets is not None:
-            starts = self._available(starts)
+            low, high = self._brokers.earliest(starts), self._brokers.latest(starts)
+            starts = available(self._start, starts, low, high, self._plan.patience)
         if self._latest is not None:  # before PySpark 4.2, the end of the first batch is asked for before its start
             starts = {place: min(offset, self._latest.get(place, offset)) for place, offset in starts.items()}
         self._known = initial(starts)
         return self._known
-
-    def _available(self, starts: Mapping[Place, int]) -> dict[Place, int]:
-        low, high = self._brokers.earliest(starts), self._brokers.latest(starts)
-        for place, offset in sorted(starts.items()):
-            if not low[place] <= offset <= high[place]:
-                self._lost(place, f"has offsets {low[place]} to {high[place]}, and {self._start.option} is {offset}")
-        return {place: min(max(offset, low[place]), high[place]) for place, offset in starts.items()}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 (Spark's name)
         """``maxOffsetsPerTrigger``; the minimum and the delay are counted in :meth:`latestOffset`."""
@@ -159,7 +146,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         for place, offset in sorted(ends.items()):
             if offset < begins[place]:
                 self._lost(place, f"ends at {offset}, and was read up to {begins[place]}; was the topic recreated?")
-        return [RangePartition(span) for span in ranges_of(begins, ends, *self._cuts)]
+        return [InputPartition(span) for span in ranges_of(begins, ends, *self._cuts)]
 
     def _begins_again(self, begins: Mapping[Place, int], ends: Mapping[Place, int]) -> dict[Place, int]:
         """The beginning of a first batch that runs again: before PySpark 4.2, only the batch's end is known.
@@ -269,16 +256,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {**ends, **{place: before[place] for place in missing}}
 
     def _lost(self, place: Place, found: str, reason: str | None = None) -> None:
-        topic, partition = place
-        if self._fail:
-            hint = f"{reason}; otherwise, {DATA_LOSS_HINT}" if reason else DATA_LOSS_HINT
-            raise OffsetOutOfRangeError(f"partition {partition} {found}; messages may be lost", topic=topic, hint=hint)
-        logger.warning(
-            "topic %s: partition %s %s; messages may be lost, and the query goes on: failOnDataLoss is false",
-            topic,
-            partition,
-            found,
-        )
+        self._plan.patience.lost(f"partition {place[1]} {found}", place[0], reason)
 
 
 def _delay(plan: Plan) -> Delay | None:

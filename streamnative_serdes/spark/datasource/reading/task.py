@@ -55,6 +55,13 @@ class Patience:
     loss_hint: str = DATA_LOSS_HINT
     wait_hint: str = "; kafkaConsumer.pollTimeoutMs says how long to wait"
 
+    def lost(self, found: str, topic: str, reason: str | None = None) -> None:
+        """Raise OffsetOutOfRangeError, or log the offsets that are skipped; ``reason`` is what else may be wrong."""
+        if self.fail:
+            hint = f"{reason}; otherwise, {self.loss_hint}" if reason else self.loss_hint
+            raise OffsetOutOfRangeError(f"{found}; messages may be lost", topic=topic, hint=hint)
+        logger.warning("topic %s: %s; messages may be lost, and reading goes on: failOnDataLoss is false", topic, found)
+
 
 def read_range(kafka: Mapping[str, Any], span: Range, patience: Patience) -> Iterator[list[Message]]:
     """Yield the messages of ``span``, up to 10,000 and about 16 MB at once.
@@ -81,23 +88,13 @@ def _take(reader: RangeReader, span: Range, patience: Patience, most: int) -> li
     try:
         return reader.take(most, WAIT_SECONDS)
     except OffsetsGoneError as gone:
-        _lost(gone, span.topic, patience)
+        patience.lost(gone.message, span.topic)
         low = gone.bounds[0]
         reader.start({span.partition: [(low if low > gone.place else span.end, span.end)]})
     except StalledError as error:
         error.hint = f"{error.hint}{patience.wait_hint}"
         raise
     return []
-
-
-def _lost(gone: OffsetsGoneError, topic: str, patience: Patience) -> None:
-    """Raise OffsetOutOfRangeError, or log the offsets that are skipped."""
-    if patience.fail:
-        text = f"{gone.message}; messages may be lost"
-        raise OffsetOutOfRangeError(text, topic=topic, hint=patience.loss_hint) from gone
-    logger.warning(
-        "topic %s: %s; messages may be lost, and reading goes on: failOnDataLoss is false", topic, gone.message
-    )
 
 
 def _next_count(found: Sequence[Message]) -> int:

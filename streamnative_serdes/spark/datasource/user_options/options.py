@@ -11,7 +11,7 @@ import pickle
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, overload
 
 from streamnative_serdes import _config as config
 from streamnative_serdes._nearest import nearest
@@ -79,18 +79,17 @@ class Options:
 
     def flag(self, name: str, default: bool) -> bool:
         """The value of an option that is true or false. Raises ConfigError: the value is neither."""
+        return self.one_of(name, "true", "false", default=str(default).lower()) == "true"
+
+    @overload
+    def whole(self, name: str, least: int = 1, *, default: int) -> int: ...
+    @overload
+    def whole(self, name: str, least: int = 1) -> int | None: ...
+    def whole(self, name: str, least: int = 1, *, default: int | None = None) -> int | None:
+        """The value of an option that is a whole number from ``least`` on, or ``default``. Others are a ConfigError."""
         value = self.text(name)
         if value is None:
             return default
-        if value.strip().lower() not in ("true", "false"):
-            raise ConfigError(f"{name}: expected true or false, got {value!r:.80}")
-        return value.strip().lower() == "true"
-
-    def whole(self, name: str, least: int = 1) -> int | None:
-        """The value of an option that is a whole number from ``least`` on, or None. Others are a ConfigError."""
-        value = self.text(name)
-        if value is None:
-            return None
         if not re.fullmatch(r"\s*-?\d{1,19}\s*", value, re.ASCII) or int(value) < least:
             raise ConfigError(f"{name}: expected a whole number from {least} on, got {value!r:.80}")
         return int(value)
