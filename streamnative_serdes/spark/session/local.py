@@ -92,10 +92,8 @@ def local_session(app_name: str, cores: str = "*") -> Iterator[SparkSession]:
             builder = builder.config(key, value)
         with spark_errors(), _own_interrupt():
             session = builder.getOrCreate()
-        try:
+        with session:
             yield session
-        finally:
-            session.stop()
 
 
 @contextmanager
@@ -113,10 +111,8 @@ def session_for(app_name: str, master: str | None = None) -> Iterator[SparkSessi
     builder = SparkSession.builder.appName(app_name)
     with spark_errors():
         session = (builder if master is None else builder.master(master)).getOrCreate()
-    try:
+    with session:
         yield session
-    finally:
-        session.stop()
 
 
 def _worker_environment() -> dict[str, str]:

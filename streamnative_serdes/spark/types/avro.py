@@ -33,8 +33,8 @@ from streamnative_serdes._schema import (
 from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError
 
 # The same limit as for Arrow: a record that is used twice has its columns twice, so nesting multiplies them.
-_MOST_COLUMNS: Final = 20_000
-_MOST_DIGITS: Final = 38  # of a DECIMAL in Spark, and of decimal128 in Arrow
+MOST_COLUMNS: Final = 20_000
+MOST_DIGITS: Final = 38  # of a DECIMAL in Spark, and of decimal128 in Arrow
 _CATALYST_TYPE: Final = "spark.sql.catalyst.type"  # the property in which Spark records a type that Avro lacks
 # Spark's own Avro reader supports TIME from 4.3 on, in sessions that enable it.
 HAS_TIME: Final = tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 3)
@@ -105,8 +105,8 @@ class _Reader:
 
     def _count(self, more: int) -> None:
         self.columns += more
-        if self.columns > _MOST_COLUMNS:
-            raise SchemaError(f"the schema needs more than {_MOST_COLUMNS} columns")
+        if self.columns > MOST_COLUMNS:
+            raise SchemaError(f"the schema needs more than {MOST_COLUMNS} columns")
 
     def type(self, kind: AvroType, path: str) -> T.DataType:
         match kind:
@@ -178,9 +178,9 @@ def nullable(kind: AvroType) -> bool:
 
 
 def _decimal(logical: Logical, path: str) -> T.DataType:
-    if logical.precision > _MOST_DIGITS:
+    if logical.precision > MOST_DIGITS:
         raise SchemaError(
-            f"expected a decimal with at most {_MOST_DIGITS} digits, Spark's limit, got {logical.precision}", path=path
+            f"expected a decimal with at most {MOST_DIGITS} digits, Spark's limit, got {logical.precision}", path=path
         )
     return T.DecimalType(logical.precision, logical.scale)
 
@@ -218,8 +218,8 @@ def _require_bounded(struct: T.StructType) -> None:
         kind = waiting.pop()
         inner = parts_of(kind)
         count += len(inner)
-        if count > _MOST_COLUMNS:
-            raise SchemaError(f"the schema would have more than {_MOST_COLUMNS} columns")
+        if count > MOST_COLUMNS:
+            raise SchemaError(f"the schema would have more than {MOST_COLUMNS} columns")
         waiting += inner
 
 

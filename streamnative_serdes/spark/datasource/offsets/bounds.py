@@ -32,7 +32,7 @@ class Topics:
     @classmethod
     def of(cls, options: Options) -> Topics:
         """The topics of the option ``assign``, ``subscribe`` or ``subscribePattern``."""
-        given = [name for name in STRATEGIES if options.text(name) is not None]
+        given = options.given(STRATEGIES)
         if len(given) != 1:
             found = f"got {' and '.join(given)}" if given else "got none of them"
             raise ConfigError(
@@ -126,12 +126,11 @@ def end_of(options: Options) -> Bound:
 
 def refuse_ends(options: Options) -> None:
     """Raises ConfigError if an option says where a stream ends."""
-    for name in ENDS:
-        if options.text(name) is not None:
-            raise ConfigError(
-                f"the option {name} has no meaning for a stream",
-                hint="read a batch, or use Trigger.AvailableNow, which ends where the topics end at its start",
-            )
+    for name in options.given(ENDS):
+        raise ConfigError(
+            f"the option {name} has no meaning for a stream",
+            hint="read a batch, or use Trigger.AvailableNow, which ends where the topics end at its start",
+        )
 
 
 def _bound(options: Options, names: tuple[str, ...], otherwise: int, no_match: Literal["error", "latest"]) -> Bound:

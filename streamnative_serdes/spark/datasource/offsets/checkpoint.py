@@ -22,7 +22,7 @@ from typing import Any, Final, TypeGuard
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.spark.datasource.user_options.names import FORMAT
 
-from .bounds import Place
+from .bounds import Place, is_whole
 
 VERSION: Final = 1
 _START: Final = "start"
@@ -54,8 +54,7 @@ def after(start: Any, offsets: Mapping[Place, int], left: Mapping[Place, int] = 
         return dict(start)
     if left.keys() - begins.keys():
         return stored(offsets) | {_START: stored({**left, **begins})["topics"]}
-    first = {_START: start[_START]} if start.get(_START) == start.get("topics") and _START in start else {}
-    return stored(offsets) | first
+    return stored(offsets) | ({_START: start[_START]} if is_initial(start) else {})
 
 
 def begin_of(start: Any, end: Any) -> dict[Place, int]:
@@ -107,5 +106,4 @@ def _is_topic(found: object) -> bool:
 
 
 def _is_partition(name: object, offset: object) -> bool:
-    whole = isinstance(offset, int) and not isinstance(offset, bool) and offset >= 0
-    return isinstance(name, str) and _NUMBER.fullmatch(name) is not None and whole
+    return isinstance(name, str) and _NUMBER.fullmatch(name) is not None and is_whole(offset)

@@ -48,9 +48,8 @@ class BatchReader(DataSourceReader):
         self._start, self._end = start_of(options, stream=False), end_of(options)
         self._least, self._most = options.whole("minPartitions"), options.whole("maxRecordsPerPartition")
         self._plan_of = Planned.now()
-        for name in TRIGGER:
-            if options.text(name) is not None:
-                logger.warning("the option %s has no effect on a batch", name)
+        for name in options.given(TRIGGER):
+            logger.warning("the option %s has no effect on a batch", name)
 
     def partitions(self) -> list[InputPartition]:
         """The ranges, as of now; raises as :func:`offsets_between` does."""

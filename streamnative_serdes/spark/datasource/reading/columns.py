@@ -14,7 +14,6 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from streamnative_serdes.arrow import in_parts
 from streamnative_serdes.arrow.kafka_columns import kafka_columns
-from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.spark.datasource.offsets.bounds import Topics
 from streamnative_serdes.spark.datasource.offsets.ranges import Range
 from streamnative_serdes.spark.datasource.user_options.client_config import client_config, is_fixed
@@ -102,12 +101,5 @@ def _planned(options: Options, topics: Topics) -> tuple[T.StructType, Mapping[st
         from .decoded import decoding
 
         return decoding(options, topics)
-    _refuse_idle(options)
+    options.refuse_idle(_DECODED_ONLY, "decode=true", '.option("decode", "true")')
     return WITH_HEADERS if options.flag("includeHeaders", False) else KAFKA_COLUMNS, None
-
-
-def _refuse_idle(options: Options) -> None:
-    """Raises ConfigError if an option has no effect without ``decode``."""
-    idle = [name for name in _DECODED_ONLY if options.text(name) is not None] + sorted(options.serdes)
-    if idle:
-        raise ConfigError(f"the option {idle[0]} has no effect without decode=true", hint='.option("decode", "true")')

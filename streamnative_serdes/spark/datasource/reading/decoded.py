@@ -16,7 +16,15 @@ from streamnative_serdes.errors import ConfigError, SchemaError, SchemaNotFoundE
 from streamnative_serdes.models import Registered
 from streamnative_serdes.spark.datasource.offsets.bounds import Topics
 from streamnative_serdes.spark.datasource.user_options.options import CarriedWithSecrets, Options
-from streamnative_serdes.spark.frames.decoding import FAILFAST, Decoding, ReadOptions, decoding_of, result_columns
+from streamnative_serdes.spark.frames.decoding import (
+    DEAD_LETTER,
+    FAILFAST,
+    POSITION,
+    Decoding,
+    ReadOptions,
+    decoding_of,
+    result_columns,
+)
 from streamnative_serdes.spark.frames.reading import PLANNED, TopicReader
 from streamnative_serdes.spark.session.workers import kept, key_of
 from streamnative_serdes.spark.types.arrow import WITH_HEADERS
@@ -24,8 +32,6 @@ from streamnative_serdes.spark.types.arrow import WITH_HEADERS
 if TYPE_CHECKING:
     from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
 
-_AROUND: Final = ("key", "value", "topic", "partition", "offset")  # of a dead letter
-_POSITION: Final = ("partition", "offset")
 _SEEN: Final = "latest.seen"
 
 
@@ -68,8 +74,8 @@ def decoding_of_new(options: Options, topic: str, schema: T.StructType) -> Decod
 
 
 def _read_options(options: Options) -> ReadOptions:
-    names = ("mode", "errorColumn", "schemaEvolution")
-    return ReadOptions.parse({name: options.text(name) for name in names if options.text(name) is not None})
+    given = options.given(("mode", "errorColumn", "schemaEvolution"))
+    return ReadOptions.parse({name: options.text(name) for name in given})
 
 
 def kept_columns(options: Options) -> tuple[str, ...]:
@@ -156,7 +162,7 @@ def _reader(options: Options, chosen: ReadOptions, topic: str) -> TopicReader:
 def _decoding(
     options: Options, chosen: ReadOptions, keep: tuple[str, ...], topic: str, reader: TopicReader
 ) -> Decoding:
-    around = _AROUND if chosen.error_column else _POSITION if chosen.mode == FAILFAST else ()
+    around = DEAD_LETTER.names[1:] if chosen.error_column else POSITION if chosen.mode == FAILFAST else ()
     return decoding_of(
         topic,
         CarriedWithSecrets(reader, options),

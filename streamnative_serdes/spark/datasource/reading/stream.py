@@ -47,7 +47,7 @@ _MISSING: Final = "no longer exists"
 def stream_reader(plan: Plan) -> DataSourceStreamReader:
     """The reader of a stream. Raises ConfigError: an option is not valid for a stream, or needs a newer PySpark."""
     refuse_ends(plan.options)
-    given = [name for name in TRIGGER if plan.options.text(name) is not None]
+    given = plan.options.given(TRIGGER)
     if given and not HAS_LIMITS:
         raise ConfigError(f"the option {given[0]} requires PySpark 4.2, which lets Python sources limit a batch")
     return StreamReader(plan)

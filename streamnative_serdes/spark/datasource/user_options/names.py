@@ -9,7 +9,7 @@ from streamnative_serdes._nearest import nearest
 from streamnative_serdes.errors import ConfigError
 
 Use: TypeAlias = Literal["read", "write"]
-ALIKE: Final = 0.75  # below it, the nearest name is probably not what was meant
+_ALIKE: Final = 0.75  # below it, the nearest name is probably not what was meant
 
 FORMAT: Final = "streamnative-kafka"
 
@@ -180,11 +180,15 @@ def refuse_unknown(given: Iterable[str], others: Mapping[str, str]) -> None:
 def _hint(name: str, known: Iterable[str], others: Mapping[str, str]) -> str:
     if name in others:
         return f"{others[name]} is no option of the Kafka client; leave out kafka."
-    near = nearest(name, known, ALIKE)
+    return suggestion(name, {each: f"kafka.{each}" for each in known}, "librdkafka's CONFIGURATION.md lists them")
+
+
+def suggestion(name: str, known: Mapping[str, str], lists: str) -> str:
+    """The hint about an unknown option: the nearest one of ``known``, as it is shown, and where they are listed."""
+    near = nearest(name, known, _ALIKE)
     if near is not None:
-        return f"did you mean kafka.{near}?"
-    closest = nearest(name, known, 0.0)
-    return f"the nearest one is kafka.{closest}; librdkafka's CONFIGURATION.md lists them"
+        return f"did you mean {known[near]}?"
+    return f"the nearest one is {known[nearest(name, known, 0.0) or next(iter(known))]}; {lists}"
 
 
 def client_knows(name: str) -> bool:

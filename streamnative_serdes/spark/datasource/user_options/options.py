@@ -9,17 +9,16 @@ from __future__ import annotations
 import io
 import pickle
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar, overload
 
 from streamnative_serdes import _config as config
-from streamnative_serdes._nearest import nearest
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.spark.session.workers import Carried
 
 from . import names
-from .names import ALIKE, Use, refuse_unknown
+from .names import Use, refuse_unknown, suggestion
 from .secrets import is_reference, resolved
 
 _KAFKA: Final = "kafka."
@@ -76,6 +75,16 @@ class Options:
     def text(self, name: str) -> str | None:
         """The value of an option, or None; ``name`` as the user writes it."""
         return self.own.get(name.lower())
+
+    def given(self, names: Iterable[str]) -> list[str]:
+        """Those of these options that the user has given."""
+        return [name for name in names if self.text(name) is not None]
+
+    def refuse_idle(self, names: Iterable[str], without: str, hint: str) -> None:
+        """Raises ConfigError if one of these options is given, or one of the SerDes: they need another one."""
+        idle = self.given(names) + sorted(self.serdes)
+        if idle:
+            raise ConfigError(f"the option {idle[0]} has no effect without {without}", hint=hint)
 
     def flag(self, name: str, default: bool) -> bool:
         """The value of an option that is true or false. Raises ConfigError: the value is neither."""
@@ -177,13 +186,7 @@ def _unknown(name: str, use: Use) -> ConfigError:
         return ConfigError(
             f"unknown option {name}", hint=f"options of the Kafka client begin with kafka.: kafka.{name}"
         )
-    near = nearest(name, by_lower, ALIKE)
-    closest = by_lower[near or nearest(name, by_lower, 0.0) or "subscribe"]
-    hint = (
-        f"did you mean {closest}?"
-        if near
-        else f"the nearest one is {closest}; docs/spark-read.md and spark-write.md list them"
-    )
+    hint = suggestion(name, by_lower, "docs/spark-read.md and spark-write.md list them")
     return ConfigError(f"unknown option {name[:100]!r}", hint=hint)
 
 

@@ -175,7 +175,7 @@ def _planned(options: Options, schema: T.StructType, write: str | None) -> Task:
     dedup = options.flag("dedupHeaders", default=False)
     encode = options.one_of("encode", RAW, VALUE, COLUMNS, "true", default=RAW)
     if encode == RAW:
-        _refuse_idle(options)
+        options.refuse_idle(("schema", "keep"), "encode", '.option("encode", "columns")')
     kafka = client_config(options)
     if delivery == TRANSACTIONAL:
         _require_one_topic(topic)
@@ -198,13 +198,6 @@ def _require_one_topic(topic: str | None) -> None:
             "delivery=transactional requires the option topic: a column topic is not supported with it",
             hint="write each topic with a query of its own, or use delivery=at-least-once with dedupHeaders=true",
         )
-
-
-def _refuse_idle(options: Options) -> None:
-    """Raises ConfigError if an option has no effect without ``encode``."""
-    idle = [name for name in ("schema", "keep") if options.text(name) is not None] + sorted(options.serdes)
-    if idle:
-        raise ConfigError(f"the option {idle[0]} has no effect without encode", hint='.option("encode", "columns")')
 
 
 @dataclass(frozen=True)
