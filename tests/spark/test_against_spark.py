@@ -14,11 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 import pyarrow as pa
+import pytest
 from avro_strategies import ALL_LOGICAL, Maker
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 from streamnative_serdes.spark.session.workers import keep_archives
 
 if TYPE_CHECKING:

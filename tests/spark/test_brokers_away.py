@@ -10,9 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 from click.testing import CliRunner
 from confluent_kafka import KafkaError, KafkaException
 from demo.__main__ import demo

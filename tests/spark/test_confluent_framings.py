@@ -6,9 +6,6 @@ import json
 from typing import Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 from confluent_stand_in import ConfluentStandIn
 from external_schemas import GUID, ID_1, ONE
 from external_topic import external_topic

@@ -6,11 +6,8 @@ import datetime as dt
 from decimal import Decimal as PythonDecimal
 from typing import Any
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 import pyarrow as pa
+import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from streamnative_serdes import ConfigError, DecodeError

@@ -15,9 +15,6 @@ from typing import Any, ClassVar
 
 import pytest
 from click.testing import CliRunner
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 from confluent_kafka import Producer
 from demo import round_trip
 from demo.__main__ import demo

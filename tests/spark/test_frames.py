@@ -10,12 +10,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from avro_strategies import edited
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F

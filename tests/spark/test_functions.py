@@ -5,9 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from schemas import logical, mapping, record

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 from streamnative_serdes import DecodeError, KafkaAvroSerializer
 from streamnative_serdes._reading import batches
 from streamnative_serdes.spark import SchemaEvolvedError

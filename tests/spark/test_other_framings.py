@@ -9,9 +9,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 from confluent_kafka import Producer
 from foreign_stand_ins import ForeignStandIn
 from pyspark.sql import SparkSession

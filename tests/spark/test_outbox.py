@@ -10,9 +10,6 @@ import time
 from collections.abc import Iterator
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 from orders import TOPIC, messages_of
 
 from streamnative_serdes.spark import DeliveryError

@@ -5,11 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 import pyspark.sql.functions as F
+import pytest
 import requests
 from confluent_kafka import Producer
 from confluent_stand_in import ConfluentStandIn

@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 import pyarrow as pa
+import pytest
 from orders import ROWS, SCHEMA, TOPIC, messages_of, read
 
 from streamnative_serdes import EncodeError, KafkaAvroSerializer

@@ -15,9 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 from orders import ROWS, SCHEMA, TOPIC, in_order, messages_of, read
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame, Row, SparkSession

@@ -5,9 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 from orders import SCHEMA, TOPIC
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F

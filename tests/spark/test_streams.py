@@ -8,9 +8,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 

@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 import requests
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F

@@ -8,9 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 from avro_strategies import ALL_LOGICAL, schema_and_data
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

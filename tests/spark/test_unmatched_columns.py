@@ -6,9 +6,6 @@ import sys
 from typing import Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 from orders import SCHEMA, TOPIC, in_order, messages_of, read
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame, Row, SparkSession

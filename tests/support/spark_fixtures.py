@@ -1,16 +1,32 @@
-"""Pytest plugin: one Spark session per run, started on first use."""
+"""Pytest plugin: one Spark session per run, started on first use; without PySpark, what needs it is skipped."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+class WithoutPySpark(pytest.Module):
+    """A file of tests that is not even imported."""
+
+    def collect(self) -> NoReturn:
+        pytest.skip("pyspark is not installed: pip install pyspark")
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: Any) -> pytest.Module | None:
+    """Skip the files of Spark's rooms without PySpark, but for the one that does not need it."""
+    rooms = module_path.relative_to(Path(__file__).parents[1]).parts
+    if "spark" not in rooms or module_path.name == "test_java.py" or find_spec("pyspark"):
+        return None
+    return WithoutPySpark.from_parent(parent, path=module_path)
 
 
 @pytest.fixture(scope="session")

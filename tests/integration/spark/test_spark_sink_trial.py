@@ -5,9 +5,6 @@ from __future__ import annotations
 from uuid import uuid4
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import types as T
 from servers import Kafka, kafka

@@ -8,11 +8,8 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 import pyarrow as pa
+import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from servers import Kafka

@@ -6,10 +6,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 import spark_topics
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic

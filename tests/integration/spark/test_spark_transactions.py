@@ -9,11 +9,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 import pyarrow as pa
+import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AclBinding,

@@ -14,11 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 import pyspark
+import pytest
 from servers import Kafka
 from sparks_kafka.cases import BATCHES, STREAMS
 from sparks_kafka.page import PAGE, section, table

@@ -5,11 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 import confluent_kafka
+import pytest
 from confluent_kafka import Consumer
 from servers.certificates import Certificates
 

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
 pytest.importorskip("venv_pack", reason="venv-pack is not installed: pip install venv-pack")
 
 import pyspark

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
 pytest.importorskip("grpc_status", reason="Spark Connect's packages are not installed: pip install 'pyspark[connect]'")
 
 import connect_session

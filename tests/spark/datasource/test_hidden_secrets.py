@@ -10,10 +10,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 import streamnative_serdes
 from streamnative_serdes import KafkaAvroSerializer
 from streamnative_serdes.testing import LocalRegistry, MockBroker

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
 pytest.importorskip("pyspark.pipelines", reason="PySpark has pipelines from 4.1 on")
 pytest.importorskip("yaml", reason="PyYAML is not installed: pip install 'pyspark[pipelines]'")
 pytest.importorskip("grpc_status", reason="Spark Connect's packages are not installed: pip install 'pyspark[connect]'")

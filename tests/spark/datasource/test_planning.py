@@ -9,9 +9,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 from confluent_kafka import Producer
 
 from streamnative_serdes import ConfigError, KafkaAvroSerializer, KeyValueSchema

@@ -6,9 +6,6 @@ import json
 from typing import Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 from hypothesis import given
 from hypothesis import strategies as st
 

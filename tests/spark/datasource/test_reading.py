@@ -13,9 +13,6 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 from confluent_kafka import Producer
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession

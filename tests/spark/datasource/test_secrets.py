@@ -7,9 +7,6 @@ import pickle
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 from pyspark.sql import types as T
 
 from streamnative_serdes import ConfigError, KafkaAvroDeserializer

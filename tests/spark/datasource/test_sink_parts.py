@@ -6,11 +6,8 @@ import datetime as dt
 import logging
 from typing import Any
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 import pyarrow as pa
+import pytest
 
 from streamnative_serdes.arrow.kafka_columns import ANY_PARTITION, NOW
 from streamnative_serdes.errors import EncodeError

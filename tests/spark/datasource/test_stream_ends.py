@@ -6,9 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 from confluent_kafka import Producer
 
 from streamnative_serdes.spark import OffsetOutOfRangeError

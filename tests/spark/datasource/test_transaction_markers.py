@@ -7,9 +7,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from streamnative_serdes.spark.datasource.writing import transactions

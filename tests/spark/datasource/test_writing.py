@@ -7,11 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 import pyspark
+import pytest
 from confluent_kafka import Consumer, Message, TopicPartition
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
