@@ -1,4 +1,4 @@
-"""Fixtures: a registry and a broker per test; the Spark session is shared by the run."""
+"""Fixtures: a broker per test; the Spark session is shared by the run."""
 
 from __future__ import annotations
 
@@ -8,19 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from streamnative_serdes.testing import LocalRegistry, MockBroker
+from streamnative_serdes.testing import MockBroker
 
 if TYPE_CHECKING:
     from demo.round_trip import Destination
     from pyspark.sql import DataFrame, SparkSession
 
 PARTITIONS = 4
-
-
-@pytest.fixture
-def registry() -> Iterator[LocalRegistry]:
-    with LocalRegistry() as running:
-        yield running
 
 
 @pytest.fixture

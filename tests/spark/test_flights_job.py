@@ -93,7 +93,7 @@ def test_a_missing_topic_is_created_and_awaited(
 
 
 def test_every_flight_is_read_back(
-    spark: SparkSession, flights_csv: Path, to: Destination, registry: LocalRegistry, kafka: dict[str, str]
+    spark: SparkSession, flights_csv: Path, to: Destination, kafka: dict[str, str]
 ) -> None:
     progress = Recorded()
     result = RoundTrip(spark, flights_csv, to, progress).run()

@@ -37,7 +37,6 @@ from streamnative_serdes.spark.frames.encoding import Encoder
 from streamnative_serdes.spark.session import SparkError, spark_errors
 from streamnative_serdes.spark.types.arrow import arrow_type
 from streamnative_serdes.spark.types.avro import HAS_TIME
-from streamnative_serdes.testing import LocalRegistry
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import it
 
@@ -84,9 +83,7 @@ def test_a_column_that_differs_in_case_is_named_in_the_error(spark: SparkSession
         assert tuple(row) == (0, "a" if "Note" in columns else None)
 
 
-def test_intervals_are_refused_before_the_job_and_by_name(
-    spark: SparkSession, conf: dict[str, str], registry: LocalRegistry
-) -> None:
+def test_intervals_are_refused_before_the_job_and_by_name(spark: SparkSession, conf: dict[str, str]) -> None:
     kafka = {"bootstrap.servers": "localhost:1"}
     for text, kind in (("interval '1' day", "day"), ("array(struct(interval '2' month m))", "month")):
         df = spark.sql(f"select 1L id, {text} length")

@@ -64,9 +64,7 @@ def rows_of(df: DataFrame) -> list[tuple[Any, ...]]:
     return [tuple(row) for row in df.collect()]
 
 
-def test_each_message_is_read_by_its_own_version(
-    spark: SparkSession, conf: dict[str, str], registry: LocalRegistry
-) -> None:
+def test_each_message_is_read_by_its_own_version(spark: SparkSession, conf: dict[str, str]) -> None:
     values = [message(conf, FIRST, id=1), message(conf, SECOND, id=2, note="n"), message(conf, THIRD, id=3, cents=5)]
     df = frame(spark, [*values, None, *reversed(values)], slices=3)
     latest = decode_df(df, conf, topic=TOPIC)
@@ -78,9 +76,7 @@ def test_each_message_is_read_by_its_own_version(
     assert rows_of(decode_df(df, conf, topic=TOPIC, schema=view))[:3] == [(1.0,), (2.0,), (3.0,)]
 
 
-def test_trailing_bytes_are_accepted_only_after_a_known_header(
-    spark: SparkSession, conf: dict[str, str], registry: LocalRegistry
-) -> None:
+def test_trailing_bytes_are_accepted_only_after_a_known_header(spark: SparkSession, conf: dict[str, str]) -> None:
     good = message(conf, order(ID), id=1)
     foreign = [b"\0\0\0\0\7\2", b'{"id":1}', header.pack(9) + b"\2more"]
     loose = {**conf, "ignore.trailing.bytes": "true"}
@@ -423,9 +419,7 @@ def test_names_of_columns_may_come_from_an_iterator(spark: SparkSession, conf: d
     assert encoded.count() == decoded.count() == 1
 
 
-def test_a_topics_schema_may_have_invalid_defaults(
-    spark: SparkSession, conf: dict[str, str], registry: LocalRegistry
-) -> None:
+def test_a_topics_schema_may_have_invalid_defaults(spark: SparkSession, conf: dict[str, str]) -> None:
     """Pulsar accepts a default of another type."""
     faulty = json.dumps(order({**ID, "default": "none"}))
     SchemaRegistryClient(parsed(conf)).register(TOPIC, faulty)

@@ -32,7 +32,7 @@ def messages(spark: SparkSession, conf: dict[str, str]) -> DataFrame:
     return spark.createDataFrame(rows, "n int, value binary")
 
 
-def test_from_avro_returns_a_struct(spark: SparkSession, conf: dict[str, str], messages: DataFrame) -> None:
+def test_from_avro_returns_a_struct(conf: dict[str, str], messages: DataFrame) -> None:
     order = from_avro("value", conf, topic=TOPIC)
     df = messages.where("n != 2").select("n", order.alias("o"), F.unix_millis(order["sent"]).alias("sent"))
     assert df.schema["o"].dataType.simpleString() == (
@@ -45,9 +45,7 @@ def test_from_avro_returns_a_struct(spark: SparkSession, conf: dict[str, str], m
     assert rows[3].o is None
 
 
-def test_the_mode_decides_about_undecodable_messages(
-    spark: SparkSession, conf: dict[str, str], messages: DataFrame
-) -> None:
+def test_the_mode_decides_about_undecodable_messages(conf: dict[str, str], messages: DataFrame) -> None:
     def read(options: dict[str, str]) -> list[Any]:
         return messages.select("n", from_avro("value", conf, topic=TOPIC, options=options).alias("o")).collect()
 
@@ -61,9 +59,7 @@ def test_the_mode_decides_about_undecodable_messages(
     assert "schema version 0" in rows[2].o.why
 
 
-def test_a_filter_on_the_result_does_not_evaluate_the_function_twice(
-    spark: SparkSession, conf: dict[str, str], messages: DataFrame
-) -> None:
+def test_a_filter_on_the_result_does_not_evaluate_the_function_twice(conf: dict[str, str], messages: DataFrame) -> None:
     order = from_avro("value", conf, topic=TOPIC, options={"mode": "PERMISSIVE"})
     df = messages.select(order.alias("o")).select("o.*").where("id > 1")
     plan = df._jdf.queryExecution().executedPlan().toString()
@@ -92,9 +88,7 @@ def test_a_schema_that_is_not_a_record_decodes_to_a_plain_value(spark: SparkSess
     ]
 
 
-def test_unsupported_options_of_a_function_are_named(
-    spark: SparkSession, conf: dict[str, str], messages: DataFrame
-) -> None:
+def test_unsupported_options_of_a_function_are_named(conf: dict[str, str], messages: DataFrame) -> None:
     with pytest.raises(ConfigError, match="from_avro does not support mode DROPMALFORMED"):
         from_avro("value", conf, topic=TOPIC, options={"mode": "DROPMALFORMED"})
     with pytest.raises(ConfigError, match="errorColumn 'id' is also the name of a field"):

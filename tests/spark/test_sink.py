@@ -35,16 +35,14 @@ def headers_of(message: Any) -> dict[str, str]:
     return {name: value.decode() for name, value in message.headers() or ()}
 
 
-def test_every_row_arrives_unchanged(
-    orders: DataFrame, kafka: dict[str, str], conf: dict[str, str], registry: LocalRegistry
-) -> None:
+def test_every_row_arrives_unchanged(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]) -> None:
     sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA)
     orders.foreachPartition(sink.foreach_partition)
     assert in_order(read(conf, messages_of(kafka))) == ROWS
 
 
 def test_only_the_driver_asks_the_registry(
-    spark: SparkSession, orders: DataFrame, kafka: dict[str, str], conf: dict[str, str], registry: LocalRegistry
+    orders: DataFrame, kafka: dict[str, str], conf: dict[str, str], registry: LocalRegistry
 ) -> None:
     sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA)
     for _ in range(2):
@@ -55,9 +53,7 @@ def test_only_the_driver_asks_the_registry(
     assert registry.calls == {"POST schema": 1, "GET schema": 1}
 
 
-def test_workers_do_not_check_topics_for_changes(
-    spark: SparkSession, conf: dict[str, str], registry: LocalRegistry
-) -> None:
+def test_workers_do_not_check_topics_for_changes(spark: SparkSession, conf: dict[str, str]) -> None:
     from streamnative_serdes import KafkaAvroSerializer
     from streamnative_serdes.spark.session.workers import Carried
 

@@ -59,9 +59,7 @@ def test_tasks_read_each_message_once(
     assert registry.calls == {"POST schema": 1, "GET schemas": 1}
 
 
-def test_a_job_starts_where_the_previous_one_ended(
-    spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]
-) -> None:
+def test_a_job_starts_where_the_previous_one_ended(kafka: dict[str, str], conf: dict[str, str]) -> None:
     fill(kafka, conf, 10)
     source = KafkaAvroSource(TOPIC, kafka, conf)
     ends = {each.partition: each.end for each in source.ranges()}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from orders import SCHEMA, TOPIC, in_order, messages_of, read
 from pyspark import cloudpickle
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from schemas import array, record
 
@@ -141,7 +141,7 @@ def test_key_and_kept_columns_need_not_be_fields(
 
 @pytest.mark.parametrize("option", ["validate.strict", "validate.strict.allow.default"])
 def test_strict_validation_applies_to_every_path(
-    spark: SparkSession, orders: DataFrame, kafka: dict[str, str], conf: dict[str, str], option: str
+    orders: DataFrame, kafka: dict[str, str], conf: dict[str, str], option: str
 ) -> None:
     strict = {**conf, option: True, "unmatched.columns": "ignore"}
     few = orders.limit(FEW).coalesce(1)

@@ -11,8 +11,9 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from confluent_kafka import Consumer, Message, Producer, TopicPartition
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
+from orders import messages_of
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from servers import Kafka
@@ -61,22 +62,12 @@ class Copying:
 
     def copied(self) -> Counter[tuple[int, int]]:
         """How often there is each number, and by which task partition it was written; of committed messages."""
-        consumer = Consumer({**self._kafka, "group.id": "test", "enable.partition.eof": True})
-        consumer.assign([TopicPartition(self._to, 0, 0)])
-        found: Counter[tuple[int, int]] = Counter()
-        while (message := consumer.poll(HANG_SECONDS)) is not None and not message.error():
-            found[int(message.value() or b""), _partition(message)] += 1
-        consumer.close()
-        return found
+        found = messages_of(self._kafka, self._to)
+        return Counter((int(message.value()), int(dict(message.headers())["spark.partition.id"])) for message in found)
 
     def written(self, tasks: int) -> Counter[tuple[int, int]]:
         """What as many tasks write that have equal parts of each batch."""
         return Counter((number, number % ROWS * tasks // ROWS) for number in range(self._produced))
-
-
-def _partition(message: Message) -> int:
-    headers = dict(message.headers() or ())
-    return int(headers["spark.partition.id"])  # type: ignore[arg-type]
 
 
 @pytest.fixture

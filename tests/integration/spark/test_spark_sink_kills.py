@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, Message, Producer, TopicPartition
+from confluent_kafka import Message, Producer
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: ignore[attr-defined]
+from orders import messages_of
 from servers import Kafka
 from waiting import HANG_SECONDS, until
 
@@ -154,19 +155,7 @@ def produce(kafka: Kafka, conf: dict[str, str], numbers: range, partitions: int)
 
 def messages(kafka: Kafka, topic: str) -> list[Message]:
     """What a reader of committed messages gets."""
-    conf = {"bootstrap.servers": kafka.bootstrap_servers, "group.id": "test", "auto.offset.reset": "earliest"}
-    consumer = Consumer({**conf, "enable.partition.eof": True})
-    consumer.assign([TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)])
-    found, ends = [], 0
-    while ends < PARTITIONS:
-        message = consumer.poll(HANG_SECONDS)
-        assert message is not None, "the topic is not readable up to its end"
-        if message.error():
-            ends += 1
-        else:
-            found.append(message)
-    consumer.close()
-    return found
+    return messages_of({"bootstrap.servers": kafka.bootstrap_servers}, topic)
 
 
 def place(message: Message) -> tuple[int, ...]:

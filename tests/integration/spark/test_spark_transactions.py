@@ -21,6 +21,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ResourcePatternType,
     ResourceType,
 )
+from orders import messages_of
 from pyspark.sql import types as T
 from servers import Kafka
 from waiting import HANG_SECONDS, until
@@ -84,19 +85,8 @@ class Topic:
 
     def read(self, isolation: str = "read_committed") -> list[int]:
         """The numbers in the topic, in ascending order."""
-        conf = {**self.kafka, "group.id": "test", "enable.partition.eof": True, "isolation.level": isolation}
-        consumer = Consumer({**conf, "auto.offset.reset": "earliest"})
-        consumer.assign([TopicPartition(self.name, partition, 0) for partition in range(PARTITIONS)])
-        found, ends = [], 0
-        while ends < PARTITIONS:
-            message = consumer.poll(HANG_SECONDS)
-            assert message is not None, "the topic is not readable up to its end"
-            if message.error():
-                ends += 1
-            else:
-                found.append(int(message.value() or b""))
-        consumer.close()
-        return sorted(found)
+        kafka = {**self.kafka, "isolation.level": isolation}
+        return sorted(int(message.value()) for message in messages_of(kafka, self.name))
 
 
 def rows(numbers: range) -> pa.RecordBatch:

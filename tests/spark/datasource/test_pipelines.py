@@ -14,7 +14,8 @@ pytest.importorskip("yaml", reason="PyYAML is not installed: pip install 'pyspar
 pytest.importorskip("grpc_status", reason="Spark Connect's packages are not installed: pip install 'pyspark[connect]'")
 
 import pyspark
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Producer
+from orders import messages_of
 from waiting import HANG_SECONDS
 
 import streamnative_serdes
@@ -46,17 +47,6 @@ def large():
 """
 
 
-def arrived(servers: str, topic: str) -> list[bytes]:
-    """The values in partition 0 of a topic."""
-    consumer = Consumer({"bootstrap.servers": servers, "group.id": "test", "enable.partition.eof": True})
-    consumer.assign([TopicPartition(topic, 0, 0)])
-    found = []
-    while (message := consumer.poll(HANG_SECONDS)) is not None and not message.error():
-        found.append(message.value() or b"")
-    consumer.close()
-    return found
-
-
 def test_a_pipeline_reads_a_topic_and_writes_to_a_sink(tmp_path: Path) -> None:
     home = str(Path(streamnative_serdes.__file__).parents[1])
     with LocalRegistry() as registry, MockBroker({"orders": 1, "large": 1}) as broker:
@@ -84,5 +74,6 @@ def test_a_pipeline_reads_a_topic_and_writes_to_a_sink(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
         read = KafkaAvroDeserializer(conf)
-        found = [read.deserialize("large", value) for value in arrived(broker.bootstrap_servers, "large")]
+        arrived = messages_of({"bootstrap.servers": broker.bootstrap_servers}, "large")
+        found = [read.deserialize("large", message.value()) for message in arrived]
         assert found == [{"id": number} for number in range(10, ROWS)]

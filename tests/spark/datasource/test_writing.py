@@ -9,12 +9,11 @@ from typing import Any
 
 import pyspark
 import pytest
-from confluent_kafka import Consumer, Message, TopicPartition
+from orders import messages_of
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from waiting import HANG_SECONDS
 
 from streamnative_serdes import ConfigError, EncodeError, KafkaAvroDeserializer, KafkaAvroSerializer, KeyValueSchema
 from streamnative_serdes._kafka import transactions
@@ -47,22 +46,9 @@ def write(df: DataFrame, options: Mapping[str, str], **more: str) -> None:
     df.write.format("streamnative-kafka").options(**options, **more).mode("append").save()
 
 
-def arrived(broker: MockBroker, topic: str) -> list[Message]:
+def arrived(broker: MockBroker, topic: str) -> list[Any]:
     """All messages of a topic, in the order of partitions and offsets."""
-    conf = {"bootstrap.servers": broker.bootstrap_servers, "group.id": "test", "auto.offset.reset": "earliest"}
-    consumer = Consumer({**conf, "enable.partition.eof": True, "log_level": 0})
-    consumer.assign([TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)])
-    found: list[Any] = []
-    ends = 0
-    while ends < PARTITIONS:
-        message = consumer.poll(HANG_SECONDS)
-        assert message is not None
-        if message.error():
-            ends += 1
-        else:
-            found.append(message)
-    consumer.close()
-    return sorted(found, key=lambda each: (each.partition(), each.offset()))
+    return messages_of({"bootstrap.servers": broker.bootstrap_servers}, topic)
 
 
 def headers(message: Any) -> dict[str, bytes]:
@@ -293,7 +279,7 @@ def test_spark_itself_refuses_its_own_default_mode_and_overwrite_is_refused_by_n
         writer.option("topic", "none").mode("overwrite").save()
 
 
-def test_a_task_that_fails_names_the_row(spark: SparkSession, broker: MockBroker, options: dict[str, str]) -> None:
+def test_a_task_that_fails_names_the_row(spark: SparkSession, options: dict[str, str]) -> None:
     rows = spark.range(10, numPartitions=1).selectExpr("string(id) value", "int(if(id = 6, -3, 0)) partition")
     with pytest.raises(PySparkException, match=r"expected a partition from 0 to .*, got -3 \(row 6 of partition 0\)"):
         write(rows, options, topic="none")
