@@ -78,11 +78,13 @@ def test_workers_do_not_check_topics_for_changes(spark: SparkSession, conf: dict
     ("key", "expected"),
     [
         ("note", lambda id, note: note and note.encode()),
+        ("bytes", lambda id, note: note and note.encode()),
+        ("nothing", lambda id, note: None),
         (lambda row: str(row.id), lambda id, note: str(id).encode()),
         (lambda row: row.id.to_bytes(8), lambda id, note: id.to_bytes(8)),
         ("expression", lambda id, note: f"{('OPEN', 'PAID')[id % 2]}-{id}".encode()),
     ],
-    ids=["column", "text", "bytes", "expression"],
+    ids=["column of strings", "column of binaries", "column of nulls", "text", "bytes", "expression"],
 )
 def test_a_key_is_a_column_a_function_or_an_expression(
     orders: DataFrame,
@@ -92,7 +94,9 @@ def test_a_key_is_a_column_a_function_or_an_expression(
     expected: Callable[[int, str | None], bytes | None],
 ) -> None:
     chosen = F.concat_ws("-", "state", "id") if key == "expression" else key  # needs a session
-    KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key=chosen).write(orders)
+    more = {"bytes": F.col("note").cast("binary"), "nothing": F.lit(None)}
+    df = orders.withColumn(key, more[key]) if key in more else orders
+    KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key=chosen).write(df)
     messages = messages_of(kafka)
     records = read(conf, messages)
     assert [message.key() for message in messages] == [expected(record["id"], record["note"]) for record in records]
@@ -271,23 +275,6 @@ def test_each_write_uses_the_schema_that_is_latest_then(
     assert found == {("id", "state"): 1000, ("id", "state", "note"): 1000}
 
 
-@pytest.mark.parametrize("key", ["text", "bytes", "nothing"])
-def test_keys_of_columns(orders: DataFrame, kafka: dict[str, str], conf: dict[str, str], key: str) -> None:
-    keyed = orders.select(
-        "*",
-        F.col("note").alias("text"),
-        F.col("note").cast("binary").alias("bytes"),
-        F.lit(None).alias("nothing"),
-    )
-    KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, key=key).write(keyed)
-    messages = messages_of(kafka)
-    notes = [record["note"] for record in read(conf, messages)]
-    assert [message.key() for message in messages] == [
-        note.encode() if note and key != "nothing" else None for note in notes
-    ]
-    assert len(messages) == 1000
-
-
 def test_a_value_column_of_the_null_type_gives_a_tombstone_per_row(
     orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]
 ) -> None:
@@ -347,6 +334,15 @@ def die_in_the_middle(send: Callable[[Iterable[Any]], None], mark: Path, rows: I
     send(dying())
 
 
+def once_each(kafka: dict[str, str], conf: dict[str, str]) -> dict[tuple[tuple[str, str], ...], Any]:
+    """The messages by their headers, which have all rows, after one task of five ran twice."""
+    messages = messages_of(kafka)
+    assert len(ROWS) <= len(messages) <= len(ROWS) + 200
+    first = {tuple(sorted(headers_of(message).items())): message for message in messages}
+    assert in_order(read(conf, first.values())) == ROWS
+    return first
+
+
 @pytest.mark.parametrize("fails", [fail_after_flush, die_in_the_middle])
 def test_a_task_that_spark_repeats_loses_no_row_and_its_duplicates_can_be_identified(
     orders: DataFrame, kafka: dict[str, str], conf: dict[str, str], tmp_path: Path, fails: Any
@@ -354,11 +350,8 @@ def test_a_task_that_spark_repeats_loses_no_row_and_its_duplicates_can_be_identi
     sink = KafkaAvroSink(TOPIC, {**kafka, "linger.ms": 0}, conf, SCHEMA, dedup_headers=True)
     orders.foreachPartition(partial(fails, sink.foreach_partition, tmp_path / "failed"))
     assert (tmp_path / "failed").exists()
-    messages = messages_of(kafka)
-    assert len(ROWS) <= len(messages) <= len(ROWS) + 200  # one task of five ran twice
+    messages, first = messages_of(kafka), once_each(kafka, conf)
     assert len(messages) > len(ROWS) or fails is die_in_the_middle
-    first = {tuple(sorted(headers_of(message).items())): message for message in messages}
-    assert in_order(read(conf, first.values())) == ROWS
     assert {name for place in first for name, _ in place} == {"spark.query.id", "spark.partition.id", "spark.row"}
     assert len({headers_of(message)["spark.query.id"] for message in messages}) == 1
 
@@ -381,7 +374,4 @@ def test_a_task_with_columns_that_spark_repeats_loses_no_row_and_its_duplicates_
     finally:
         spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
     assert mark.exists()
-    messages = messages_of(kafka)
-    assert len(ROWS) <= len(messages) <= len(ROWS) + 200
-    first = {tuple(sorted(headers_of(message).items())): message for message in messages}
-    assert in_order(read(conf, first.values())) == ROWS
+    once_each(kafka, conf)

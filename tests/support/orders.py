@@ -1,11 +1,14 @@
-"""A thousand orders as rows, and how to read them back from a topic."""
+"""Orders as rows or messages of several versions, and how to write them to a topic and read them back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from streamnative_serdes import KafkaAvroDeserializer
+from confluent_kafka import Producer
+from waiting import HANG_SECONDS
+
+from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.spark.datasource.offsets.bounds import Topics
 from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
 from streamnative_serdes.spark.datasource.offsets.ranges import Range, ranges_of
@@ -46,3 +49,32 @@ def read(conf: dict[str, str], messages: Iterable[Any], topic: str = TOPIC) -> l
 
 def in_order(records: Iterable[Any]) -> list[Any]:
     return sorted((tuple(record.values()) for record in records), key=lambda record: record[0])
+
+
+VERSIONS = 8
+
+
+def schema_of(version: int) -> dict[str, Any]:
+    """The schema of an order with ``version`` optional fields."""
+    more = [{"name": f"more{n}", "type": ["null", "long"], "default": None} for n in range(version)]
+    return {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}, *more]}
+
+
+def order(number: int) -> dict[str, Any]:
+    """A record of version ``number % VERSIONS`` whose fields contain the number."""
+    return {"id": number} | {f"more{n}": number for n in range(number % VERSIONS)}
+
+
+def latest(number: int) -> dict[str, Any]:
+    """The same, as the last version."""
+    return dict.fromkeys((f"more{n}" for n in range(VERSIONS - 1)), None) | order(number)
+
+
+def produce(kafka: dict[str, Any], conf: dict[str, str], topic: str, numbers: range, partitions: int) -> None:
+    """Write these orders; each partition has all versions."""
+    serializers = [KafkaAvroSerializer(conf, schema_of(version)) for version in range(VERSIONS)]
+    producer = Producer({**kafka, "enable.idempotence": True, "linger.ms": 50})
+    for number in numbers:
+        value = serializers[number % VERSIONS].serialize(topic, order(number))
+        producer.produce(topic, value, partition=number // VERSIONS % partitions)
+    assert producer.flush(3 * HANG_SECONDS) == 0  # Kafka may be starting

@@ -8,12 +8,11 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pyspark
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from migrations import create, new_name
 from pyspark.sql import DataFrame, SparkSession
 from servers import Kafka
 from waiting import HANG_SECONDS, join, until
@@ -30,10 +29,8 @@ BEHIND = 5  # so many seconds behind is every third message
 @pytest.fixture
 def topic(kafka: Kafka) -> str:
     """A topic that keeps messages of 2024."""
-    name = f"datasource-{uuid4().hex[:8]}"
-    new = NewTopic(name, PARTITIONS, config={"retention.ms": "-1"})
-    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
-    admin.create_topics([new])[name].result(HANG_SECONDS)
+    name = new_name("datasource")
+    create(kafka.bootstrap_servers, name, partitions=PARTITIONS, retention_ms="-1")
     return name
 
 

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from migrations import create
 from orders import messages_of
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
@@ -29,9 +29,7 @@ class Copying:
         self._spark, self._checkpoint = spark, folder / "checkpoint"
         self._kafka = {"bootstrap.servers": kafka.bootstrap_servers, "log_level": "0"}
         self._from, self._to = (f"{name}-{uuid4().hex}" for name in ("from", "to"))
-        admin = AdminClient(self._kafka)
-        for answer in admin.create_topics([NewTopic(name, 1) for name in (self._from, self._to)]).values():
-            answer.result(HANG_SECONDS)
+        create(kafka.bootstrap_servers, self._from, self._to, partitions=1)
         self._produced = 0
 
     def produce(self) -> None:

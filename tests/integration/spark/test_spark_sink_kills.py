@@ -15,21 +15,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Message, Producer
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: ignore[attr-defined]
-from orders import messages_of
+from confluent_kafka import Message
+from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
+from migrations import create
+from orders import VERSIONS, latest, messages_of, produce, schema_of
 from servers import Kafka
 from waiting import HANG_SECONDS, until
 
 import streamnative_serdes
-from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
+from streamnative_serdes import KafkaAvroDeserializer
 from streamnative_serdes.testing import LocalRegistry
 
 pytestmark = pytest.mark.long  # each kill takes a start of Spark with three queries, and the death of Kafka minutes
 KILLS = pytest.mark.parametrize("kills", [20])
 PER_KILL, MOST = 1_000, 500  # messages for each kill; in a batch
 LEFT = 4  # batches that the streams have to do yet, at least, when they are started for the death of Kafka
-VERSIONS, PARTITIONS, GROWN = 8, 4, 6
+PARTITIONS, GROWN = 4, 6
 SOURCE, AT_LEAST_ONCE, TRANSACTIONAL = "kills-from", "kills-at-least-once", "kills-transactional"
 SINKS = {"at-least-once": AT_LEAST_ONCE, "transactional": TRANSACTIONAL}  # by delivery, the topic
 SUPPORT = Path(__file__).parents[2] / "support"
@@ -40,24 +41,13 @@ SPARKS_OWN = ("Python worker failed to connect back", "java.io.OptionalDataExcep
 SECONDS = 6 * HANG_SECONDS  # for a run of the program
 
 
-def schema(version: int) -> dict[str, Any]:
-    """Return the schema of an order with ``version`` optional fields."""
-    more = [{"name": f"more{n}", "type": ["null", "long"], "default": None} for n in range(version)]
-    return {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}, *more]}
-
-
-def record(number: int) -> dict[str, Any]:
-    """Return a record of version ``number % VERSIONS`` whose fields contain the number."""
-    return {"id": number} | {f"more{n}": number for n in range(number % VERSIONS)}
-
-
 class Program:
     """The program with both streams, and the plan for its next death."""
 
     def __init__(self, kafka: Kafka, registry: LocalRegistry, folder: Path) -> None:
         self.folder = folder
         given = {"servers": kafka.bootstrap_servers, "registry": registry.url, "topic": SOURCE, "targets": SINKS}
-        self._given = json.dumps({**given, "most": str(MOST), "schema": json.dumps(schema(VERSIONS - 1))})
+        self._given = json.dumps({**given, "most": str(MOST), "schema": json.dumps(schema_of(VERSIONS - 1))})
         self._home = Path(streamnative_serdes.__file__).parents[1]
 
     def start(self, place: str | None = None, times: int = 1) -> subprocess.Popen[bytes]:
@@ -144,20 +134,6 @@ def _numbers(log: Path) -> list[int]:
     return [int(path.name) for path in log.glob("*") if path.name.isdigit()]
 
 
-def produce(kafka: Kafka, conf: dict[str, str], numbers: range, partitions: int) -> None:
-    serializers = [KafkaAvroSerializer(conf, schema(version)) for version in range(VERSIONS)]
-    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "linger.ms": 50})
-    for number in numbers:
-        value = serializers[number % VERSIONS].serialize(SOURCE, record(number))
-        producer.produce(SOURCE, value, partition=number // VERSIONS % partitions)  # each partition has all versions
-    assert producer.flush(HANG_SECONDS) == 0
-
-
-def messages(kafka: Kafka, topic: str) -> list[Message]:
-    """What a reader of committed messages gets."""
-    return messages_of({"bootstrap.servers": kafka.bootstrap_servers}, topic)
-
-
 def place(message: Message) -> tuple[int, ...]:
     """Batch, task partition and row by the message's headers."""
     headers: Any = dict(message.headers() or ())
@@ -173,17 +149,16 @@ def test_no_row_is_lost_and_readers_and_transactions_give_none_twice_although_qu
     chance = random.Random(5)
     with LocalRegistry() as registry:
         conf = {"schema.registry.url": registry.url}
-        admin = AdminClient({"bootstrap.servers": kafka_to_kill.bootstrap_servers, "log_level": 0})
-        names = (SOURCE, AT_LEAST_ONCE, TRANSACTIONAL)
-        for future in admin.create_topics([NewTopic(name, PARTITIONS) for name in names]).values():
-            future.result(HANG_SECONDS)
+        servers = kafka_to_kill.bootstrap_servers
+        kafka, admin = {"bootstrap.servers": servers}, AdminClient({"bootstrap.servers": servers, "log_level": 0})
+        create(servers, SOURCE, AT_LEAST_ONCE, TRANSACTIONAL, partitions=PARTITIONS)
         program = Program(kafka_to_kill, registry, tmp_path)
         half = kills // 2 * PER_KILL
-        produce(kafka_to_kill, conf, range(half), PARTITIONS)
+        produce(kafka, conf, SOURCE, range(half), PARTITIONS)
         for number in range(kills):
             if number == kills // 2:
                 admin.create_partitions([NewPartitions(SOURCE, GROWN)])[SOURCE].result(HANG_SECONDS)
-                produce(kafka_to_kill, conf, range(half, kills * PER_KILL), GROWN)
+                produce(kafka, conf, SOURCE, range(half, kills * PER_KILL), GROWN)
             where = PLACES[number % len(PLACES)]
             code = program.killed(where, chance.randint(1, 3))
             assert code == -signal.SIGKILL, f"it was not killed {where}: {program.kills()}\n{program.log()}"
@@ -206,22 +181,23 @@ def test_no_row_is_lost_and_readers_and_transactions_give_none_twice_although_qu
             assert min(places.values()) >= 5, places
         read = KafkaAvroDeserializer(conf)
         expected = range(kills * PER_KILL + more)
-        check(messages(kafka_to_kill, AT_LEAST_ONCE), read, expected, copies=True)
-        check(messages(kafka_to_kill, TRANSACTIONAL), read, expected, copies=False)
+        check(messages_of(kafka, AT_LEAST_ONCE), read, expected, copies=True)
+        check(messages_of(kafka, TRANSACTIONAL), read, expected, copies=False)
         check_batches(tmp_path / "batches", len(expected))
 
 
 def kill_kafka(kafka: Kafka, program: Program, conf: dict[str, str], first: int) -> int:
     """Kill the broker while the streams run, and start it again; returns how many messages were produced for it."""
     more = range(first, first + LEFT * MOST)
-    produce(kafka, conf, more, GROWN)
+    client = {"bootstrap.servers": kafka.bootstrap_servers}
+    produce(client, conf, SOURCE, more, GROWN)
     started = program.running()
     kafka.kill()
     running, written = started.poll() is None, {name: program.written(name) for name in SINKS}
     time.sleep(1)
     kafka.start()
     last = range(more.stop, more.stop + MOST)
-    produce(kafka, conf, last, GROWN)
+    produce(client, conf, SOURCE, last, GROWN)
     program.end(started)  # a task may have failed as often as it may
     assert running, "the program had ended when Kafka was killed"
     assert min(written.values()) < more.stop, f"nothing was left to write when Kafka was killed: {written}"
@@ -255,8 +231,7 @@ def check(found: list[Message], read: KafkaAvroDeserializer, expected: range, *,
     values: list[Any] = [read.deserialize(AT_LEAST_ONCE, value) for value in by_place.values()]
     assert sorted(value["id"] for value in values) == list(expected)
     for value in values:
-        whole = dict.fromkeys((f"more{n}" for n in range(VERSIONS - 1)), None) | record(value["id"])
-        assert value == whole
+        assert value == latest(value["id"])
     rows: dict[tuple[int, ...], set[int]] = defaultdict(set)
     for batch, partition, row in by_place:
         rows[batch, partition].add(row)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from uuid import uuid4
 
 import pytest
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from migrations import create
 from pyspark.sql import types as T
 from servers import Kafka, kafka
 from waiting import HANG_SECONDS
@@ -46,8 +47,7 @@ def test_a_topic_that_is_missing_or_that_the_user_may_not_write_is_an_error_befo
 ) -> None:
     monkeypatch.setitem(kafka._CONF, "auto.create.topics.enable", False)
     with Kafka(users={"me": "secret"}, rights=True) as server:
-        admin = AdminClient({"bootstrap.servers": server.bootstrap_servers})
-        admin.create_topics([NewTopic("orders", 1)])["orders"].result(HANG_SECONDS)
+        create(server.bootstrap_servers, "orders", partitions=1)
         plan(server.bootstrap_servers, "orders")
         for delivery in ("at-least-once", "transactional"):
             with pytest.raises(ConfigError, match=r"topic order: the topic does not exist.*did you mean orders"):

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
-from uuid import uuid4
 
 import pyarrow as pa
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from migrations import create, new_name
 from servers import Kafka
 from waiting import HANG_SECONDS, until
 
@@ -41,11 +40,10 @@ def client(kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return {"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0}
 
 
-def create(client: dict[str, Any], **config: str) -> str:
-    """Create a topic with one partition."""
-    topic = f"spark-source-{uuid4().hex[:8]}"
-    admin = AdminClient(client)
-    admin.create_topics([NewTopic(topic, 1, config=config)])[topic].result(HANG_SECONDS)
+def created(client: dict[str, Any], **config: str) -> str:
+    """The name of a new topic with one partition."""
+    topic = new_name("spark-source")
+    create(client["bootstrap.servers"], topic, partitions=1, **config)
     return topic
 
 
@@ -98,7 +96,7 @@ def test_offsets_without_messages_neither_block_the_source_nor_hide_messages(
     client: dict[str, Any], conf: dict[str, str]
 ) -> None:
     """Transaction markers have offsets, and so do messages that were not committed."""
-    topic = create(client)
+    topic = created(client)
     source = KafkaAvroSource(topic, client, conf)
 
     def read(*spans: OffsetRange) -> list[tuple[int, int]]:
@@ -122,7 +120,7 @@ def test_offsets_without_messages_neither_block_the_source_nor_hide_messages(
 
 
 def test_an_open_transaction_limits_the_offsets_to_read(client: dict[str, Any], conf: dict[str, str]) -> None:
-    topic = create(client)
+    topic = created(client)
     with closing(Transactions(client, conf, topic)) as writer:
         writer.commit(0)  # the marker is at offset 1
         writer.begin(2)
@@ -143,7 +141,7 @@ def test_an_open_transaction_limits_the_offsets_to_read(client: dict[str, Any], 
 def test_a_timestamp_has_the_type_that_the_topic_is_configured_for(
     client: dict[str, Any], conf: dict[str, str], kind: str, number: int
 ) -> None:
-    topic = create(client, **{"message.timestamp.type": kind})
+    topic = created(client, message_timestamp_type=kind)
     with closing(Transactions(client, conf, topic)) as writer:
         writer.commit(0, 1)
     table = pa.Table.from_batches(planned(client, topic).batches(Range(topic, 0, 0, 2)))

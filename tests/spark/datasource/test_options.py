@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -131,12 +132,6 @@ def test_the_brokers_are_required(value: str) -> None:
             Options.parse(given, "read")
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "1.5", "many", ""])
-def test_counts_are_whole_numbers_from_one_on(value: str) -> None:
-    with pytest.raises(ConfigError, match="minPartitions: expected a whole number from 1 on, got"):
-        parsed(minPartitions=value).whole("minPartitions")
-
-
 @pytest.mark.parametrize(
     ("value", "seconds"),
     [("15m", 900.0), ("30s", 30.0), ("500ms", 0.5), ("250", 0.25), ("2 h", 7200.0), ("1d", 86400.0)],
@@ -146,24 +141,32 @@ def test_times_are_written_as_in_spark(value: str, seconds: float) -> None:
     assert parsed().seconds("maxTriggerDelay", 1.0) == 1.0
 
 
-@pytest.mark.parametrize("value", ["soon", "5 weeks", "-1s", ""])
-def test_other_times_are_refused(value: str) -> None:
-    with pytest.raises(ConfigError, match="maxTriggerDelay: expected a time such as 15m, 30s or 500ms"):
-        parsed(maxTriggerDelay=value).seconds("maxTriggerDelay", 1.0)
-
-
-def test_lists_of_names_have_each_name_once() -> None:
+def test_lists_of_names_are_separated_by_commas() -> None:
     assert parsed(keep=" key, offset ,").words("keep") == ("key", "offset")
-    with pytest.raises(ConfigError, match="keep: 'key' is there twice"):
-        parsed(keep="key,offset,key").words("keep")
-    with pytest.raises(ConfigError, match="keep: expected names with commas"):
-        parsed(keep=" , ").words("keep")
 
 
-@pytest.mark.parametrize("value", ["yes", "1", ""])
-def test_flags_are_true_or_false(value: str) -> None:
-    with pytest.raises(ConfigError, match="failOnDataLoss: expected true or false"):
-        parsed(failOnDataLoss=value).flag("failOnDataLoss", True)
+READ: dict[str, Callable[[Options], object]] = {
+    "minPartitions": lambda options: options.whole("minPartitions"),
+    "maxTriggerDelay": lambda options: options.seconds("maxTriggerDelay", 1.0),
+    "keep": lambda options: options.words("keep"),
+    "failOnDataLoss": lambda options: options.flag("failOnDataLoss", True),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "said"),
+    [
+        ("minPartitions", ["0", "-1", "1.5", "many", ""], "expected a whole number from 1 on, got"),
+        ("maxTriggerDelay", ["soon", "5 weeks", "-1s", ""], "expected a time such as 15m, 30s or 500ms"),
+        ("keep", ["key,offset,key"], "'key' is there twice"),
+        ("keep", [" , "], "expected names with commas"),
+        ("failOnDataLoss", ["yes", "1", ""], "expected true or false"),
+    ],
+)
+def test_a_value_of_another_kind_is_refused(name: str, values: list[str], said: str) -> None:
+    for value in values:
+        with pytest.raises(ConfigError, match=f"{name}: {said}"):
+            READ[name](parsed(**{name: value}))
 
 
 @pytest.mark.parametrize("given", [{}, {"subscribe": "a", "assign": "{}"}, {"subscribe": "a", "subscribePattern": "a"}])

@@ -33,9 +33,19 @@ def client() -> Iterator[dict[str, str]]:
 
 
 def batch(client: dict[str, str], **options: str) -> list[tuple[int, int, int]]:
+    return tasks(BatchReader(plan({**client, **options})))
+
+
+def tasks(reader: BatchReader) -> list[tuple[int, int, int]]:
     """Partition, start and end of each task."""
-    found: Any = BatchReader(plan({**client, **options})).partitions()
+    found: Any = reader.partitions()
     return [(each.value.partition, each.value.start, each.value.end) for each in found]
+
+
+def ranges(reader: StreamReader, start: Any, end: Any) -> list[Range]:
+    """Those of a batch of a stream."""
+    found: Any = reader.partitions(start, end)
+    return [each.value for each in found]
 
 
 def test_a_batch_is_planned_from_its_options(client: dict[str, str]) -> None:
@@ -203,8 +213,7 @@ def test_a_partition_that_was_added_begins_at_its_first_message_and_what_it_has_
     start, end = {"t": {"0": 10}}, {"t": {"0": 10, "1": 4}}
     with pytest.raises(OffsetOutOfRangeError, match="partition 1 was added, and starts at 3 instead of 0"):
         stream(client).partitions(start, end)
-    found: Any = stream(client, failOnDataLoss="false").partitions(start, end)
-    assert [each.value for each in found] == [Range("t", 1, 3, 4)]
+    assert ranges(stream(client, failOnDataLoss="false"), start, end) == [Range("t", 1, 3, 4)]
 
 
 @pytest.mark.parametrize("first", [1, 3])
@@ -220,8 +229,7 @@ def test_a_partition_that_was_added_and_has_lost_messages_is_limited_as_the_othe
         assert topics(found) == {"t": {"0": 10, "1": end}}
         with pytest.raises(OffsetOutOfRangeError, match=f"starts at {first} instead of 0"):
             stream(client).partitions(start, found)
-        ranges: Any = reader.partitions(start, found)
-        assert [each.value for each in ranges] == [Range("t", 1, first, end)]
+        assert ranges(reader, start, found) == [Range("t", 1, first, end)]
 
 
 def test_an_assigned_partition_that_the_topic_does_not_have_any_more_is_gone(
@@ -260,10 +268,8 @@ def test_lost_messages_of_a_stream_are_errors_or_left_out(client: dict[str, str]
     ):
         with pytest.raises(OffsetOutOfRangeError, match=said):
             stream(at_once).partitions(start, end)
-        found: Any = stream(at_once, failOnDataLoss="false").partitions(start, end)
-        assert [each.value for each in found] == [Range("t", 1, 0, 4)]
-    added: Any = stream(client).partitions({"t": {"0": 8}}, there)
-    assert [each.value for each in added] == [Range("t", 0, 8, 10), Range("t", 1, 0, 4)]
+        assert ranges(stream(at_once, failOnDataLoss="false"), start, end) == [Range("t", 1, 0, 4)]
+    assert ranges(stream(client), {"t": {"0": 8}}, there) == [Range("t", 0, 8, 10), Range("t", 1, 0, 4)]
 
 
 def test_available_now_ends_where_the_topics_ended_at_its_start(client: dict[str, str]) -> None:
@@ -303,8 +309,7 @@ def test_filters_on_offset_and_partition_choose_what_is_read(
 ) -> None:
     reader = PushingReader(plan(client))
     assert [filters.index(each) for each in reader.pushFilters(filters)] == evaluated
-    found: Any = reader.partitions()
-    assert [(each.value.partition, each.value.start, each.value.end) for each in found] == expected
+    assert tasks(reader) == expected
 
 
 def test_two_bounds_of_one_column_are_the_tighter_one_in_either_order(client: dict[str, str]) -> None:
@@ -313,8 +318,7 @@ def test_two_bounds_of_one_column_are_the_tighter_one_in_either_order(client: di
         filters = [named("GreaterThan", "offset", first), named("GreaterThan", "offset", second)]
         filters += [named("LessThan", "offset", first + 7), named("LessThan", "offset", second + 7)]
         assert list(reader.pushFilters(filters)) == []
-        found: Any = reader.partitions()
-        assert [(each.value.partition, each.value.start, each.value.end) for each in found] == [(0, 7, 9)]
+        assert tasks(reader) == [(0, 7, 9)]
 
 
 def test_a_field_that_is_called_offset_is_not_pushed_down(client: dict[str, str]) -> None:
@@ -326,8 +330,7 @@ def test_a_field_that_is_called_offset_is_not_pushed_down(client: dict[str, str]
         reader = PushingReader(plan({**client, **conf, "decode": "true", "keep": "partition"}))
     filters = [named("EqualTo", "offset", 3), named("EqualTo", "partition", 0)]
     assert list(reader.pushFilters(filters)) == filters[:1]
-    found: Any = reader.partitions()
-    assert [(each.value.partition, each.value.start, each.value.end) for each in found] == [(0, 0, 10)]
+    assert tasks(reader) == [(0, 0, 10)]
 
 
 @pytest.mark.parametrize(
@@ -371,8 +374,7 @@ def test_a_time_that_is_pushed_down_chooses_the_first_message_that_is_read(
         reader = PushingReader(plan({**client, "startingOffsets": start}))
         filters = [named("GreaterThanOrEqual", "timestamp", SEVEN)]
         assert list(reader.pushFilters(filters)) == filters  # Spark evaluates it again
-        spans: Any = reader.partitions()
-        assert [(each.value.partition, each.value.start, each.value.end) for each in spans] == expected
+        assert tasks(reader) == expected
     assert asked[0] == dict.fromkeys(found, 1704067207000 - 1)
 
 
