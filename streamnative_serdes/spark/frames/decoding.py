@@ -149,10 +149,6 @@ class Decoding:
                 found = [column.filter(good) for column in found]
             yield found
 
-    def of_messages(self, messages: Sequence[Message]) -> Iterator[list[pa.Array]]:
-        """As :meth:`columns`, for a client's messages, which are decoded in place."""
-        return self.columns(MessageRows(messages, self.names))
-
     def decode(self, messages: Any, headers: Any = None, keys: Any = None) -> Decoded:
         """As :meth:`TopicReader.decode`, in this mode."""
         reader: Reader = self.reader.get()

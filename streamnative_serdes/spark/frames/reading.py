@@ -164,30 +164,25 @@ class TopicReader:
             headers: the messages' headers, in the type of Spark's Kafka source, if the reader needs headers.
             keys: the messages' keys, if the reader needs keys.
             fail: whether a message that cannot be read is an error.
-        """
-        columns = self.read(messages, headers, keys, None if fail else _ERRORS).columns
-        errors = pa.nulls(len(messages), pa.string()) if fail else columns.pop()
-        return Decoded(columns if self._chosen is None else [columns[number] for number in self._chosen], errors)
-
-    def read(self, messages: Any, headers: Any, keys: Any, error_column: str | None) -> pa.RecordBatch:
-        """As :meth:`KafkaAvroDeserializer.deserialize_batch`.
 
         Raises:
             SchemaEvolvedError: a message is of a newer version than the query may read.
         """
-        return read_batch(
+        columns = read_batch(
             self._deserializer,
             self._policy,
             self._topic,
             messages,
             headers,
-            error_column=error_column,
+            error_column=None if fail else _ERRORS,
             dialect=self._dialect,
             large_types=False,
             message_keys=keys,
             check=None if self._newest is None else self._refuse_newer,
             read_as=self._known,
-        )
+        ).columns
+        errors = pa.nulls(len(messages), pa.string()) if fail else columns.pop()
+        return Decoded(columns if self._chosen is None else [columns[number] for number in self._chosen], errors)
 
     def _refuse_newer(self, version: int) -> None:
         if self._newest is not None and version > self._newest:

@@ -7,13 +7,13 @@ identify such duplicates: see ``dedup_headers``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any, Final, Self, TypeAlias
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.utils import is_remote
@@ -287,36 +287,19 @@ class ColumnsTask:
 
 def _getter(part: str | Getter | None) -> Getter | None:
     """A function that gets ``part`` of a row; None for the whole row."""
-    return _Column(part) if isinstance(part, str) else part
+    if not isinstance(part, str):
+        return part
 
-
-class _Column:
-    """Gets a column of a Row. It caches the column's index, which Row would search for each time."""
-
-    def __init__(self, name: str) -> None:
-        self._name, self._index = name, 0
-        self._names: Sequence[str] | None = None
-
-    def __call__(self, row: Any) -> Any:
-        if not isinstance(row, Row):
-            return row[self._name]
-        names = _names(row)
-        if names is not self._names:
-            self._names, self._index = names, self._index_in(names)
-        return row[self._index]
-
-    def _index_in(self, names: Sequence[str]) -> int:
+    def get(row: Any) -> Any:
         try:
-            return names.index(self._name)
-        except ValueError:
+            return row[part]
+        except (ValueError, AttributeError):  # the latter of a Row that was created without names
+            names = getattr(row, "__fields__", ())
             raise ConfigError(
-                f"the row has no column {self._name!r}", hint=f"its columns are {', '.join(names)}"[:500]
+                f"the row has no column {part!r}", hint=f"its columns are {', '.join(names)}"[:500]
             ) from None
 
-
-def _names(row: Row) -> Sequence[str]:
-    """The column names of a row; empty if it was created without names."""
-    return getattr(row, "__fields__", ())
+    return get
 
 
 def _as_key(key: Any) -> str | bytes | None:

@@ -19,14 +19,13 @@ from streamnative_serdes.spark.datasource.offsets.ranges import Range
 from streamnative_serdes.spark.datasource.user_options.client_config import client_config, is_fixed
 from streamnative_serdes.spark.datasource.user_options.names import FORMAT
 from streamnative_serdes.spark.datasource.user_options.options import Options
+from streamnative_serdes.spark.frames.decoding import Decoding, MessageRows
 from streamnative_serdes.spark.types.arrow import KAFKA_COLUMNS, WITH_HEADERS
 
 from .task import Patience, read_range, require_valid
 
 if TYPE_CHECKING:
     from confluent_kafka import Message
-
-    from streamnative_serdes.spark.frames.decoding import Decoding
 
 _DECODED_ONLY: Final = ("columns", "keep", "mode", "errorColumn", "schemaEvolution", "reader.schema", "reader.schemas")
 # Before PySpark 4.1, the time zone is always UTC.
@@ -70,7 +69,7 @@ class Plan:
             from .decoded import decoding_of_new
 
             decoding = decoding_of_new(self.options, topic, self.schema)
-        return decoding.of_messages(messages)
+        return decoding.columns(MessageRows(messages, decoding.names))
 
 
 def _client(options: Options) -> dict[str, Any]:
