@@ -162,6 +162,7 @@ READ: dict[str, Callable[[Options], object]] = {
         ("keep", [" , "], "expected names with commas"),
         ("failOnDataLoss", ["yes", "1", ""], "expected true or false"),
     ],
+    ids=["a count", "a time", "a name twice", "no name", "a flag"],
 )
 def test_a_value_of_another_kind_is_refused(name: str, values: list[str], said: str) -> None:
     for value in values:
