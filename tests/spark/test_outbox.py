@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import pickle
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pytest
 from orders import TOPIC, messages_of
@@ -15,8 +16,13 @@ from streamnative_serdes.spark import DeliveryError
 from streamnative_serdes.spark.datasource.writing.outbox import _LOOK_EVERY, outbox
 
 
+def send(kafka: dict[str, Any], messages: Iterable[tuple[bytes, str | None]]) -> None:
+    with outbox(kafka, TOPIC) as out:
+        out.send_all(messages)
+
+
 def test_an_undelivered_message_is_an_error_that_says_why(kafka: dict[str, str]) -> None:
-    def send() -> None:
+    def send_to_no_partition() -> None:
         with outbox({**kafka, "message.timeout.ms": 500}, TOPIC, most_reasons=2) as out:
             for _ in range(5):
                 out.send(b"x", partition=98)
@@ -25,7 +31,7 @@ def test_an_undelivered_message_is_an_error_that_says_why(kafka: dict[str, str])
     with pytest.raises(
         DeliveryError, match=r"topic flights: . messages not delivered; .*[Uu]nknown partition"
     ) as caught:
-        send()
+        send_to_no_partition()
     again = pickle.loads(pickle.dumps(caught.value))
     assert str(again) == str(caught.value)
     assert 1 <= len(again.reasons) <= 2
@@ -52,22 +58,13 @@ def test_many_messages_are_sent_like_single_ones(kafka: dict[str, str], queue: i
 
 
 def test_a_message_that_the_client_refuses_does_not_affect_others(kafka: dict[str, str]) -> None:
-
-    def send() -> None:
-        with outbox({**kafka, "message.max.bytes": 1_000}, TOPIC) as out:
-            out.send_all([(b"small", None), (b"x" * 2_000, None)])
-
     with pytest.raises(DeliveryError, match=r"topic flights: 1 messages not delivered; .*[Mm]essage size too large"):
-        send()
+        send({**kafka, "message.max.bytes": 1_000}, [(b"small", None), (b"x" * 2_000, None)])
 
 
 def test_a_key_that_utf_8_cannot_write_is_an_error_before_its_batch_is_sent(kafka: dict[str, str]) -> None:
-    def send() -> None:
-        with outbox(kafka, TOPIC) as out:
-            out.send_all([(b"first", "k"), (b"second", "\ud800"), (b"third", "k")])
-
     with pytest.raises(UnicodeEncodeError):
-        send()
+        send(kafka, [(b"first", "k"), (b"second", "\ud800"), (b"third", "k")])
     assert messages_of(kafka) == []
 
 
@@ -89,13 +86,9 @@ def test_a_producer_that_is_instrumented_is_called_for_each_message(
     assert seen == [b"1", b"2"]
 
 
-def test_a_failure_is_detected_while_more_messages_are_sent(kafka: dict[str, str]) -> None:
-    def send() -> None:
-        with outbox({"bootstrap.servers": "127.0.0.1:1", "message.timeout.ms": 100, "log_level": "0"}, TOPIC) as out:
-            out.send_all(for_seconds())
-
+def test_a_failure_is_detected_while_more_messages_are_sent() -> None:
     with pytest.raises(DeliveryError, match="timed out"):
-        send()
+        send({"bootstrap.servers": "127.0.0.1:1", "message.timeout.ms": 100, "log_level": "0"}, for_seconds())
 
 
 def for_seconds() -> Iterator[tuple[bytes, None]]:
@@ -109,7 +102,7 @@ def for_seconds() -> Iterator[tuple[bytes, None]]:
 def test_messages_that_are_left_when_time_is_up_are_an_error() -> None:
     """The limit is shorter than the client's own limit, which may be infinite."""
 
-    def send(most: int) -> None:
+    def send_many(most: int) -> None:
         with outbox({"bootstrap.servers": "127.0.0.1:1", "message.timeout.ms": 0}, TOPIC) as out:
             out._patience = 0.2
             for _ in range(most):
@@ -117,7 +110,7 @@ def test_messages_that_are_left_when_time_is_up_are_an_error() -> None:
 
     for most in (1, 3):
         with pytest.raises(DeliveryError, match=f"topic flights: {most} still in flight .*127.0.0.1:1") as caught:
-            send(most)
+            send_many(most)
         assert (caught.value.failed, caught.value.left, caught.value.reasons) == (0, most, ())
 
 
