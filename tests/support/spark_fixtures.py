@@ -23,8 +23,8 @@ class WithoutPySpark(pytest.Module):
 
 def pytest_pycollect_makemodule(module_path: Path, parent: Any) -> pytest.Module | None:
     """Skip the files of Spark's rooms without PySpark, but for the one that does not need it."""
-    rooms = module_path.relative_to(Path(__file__).parents[1]).parts
-    if "spark" not in rooms or module_path.name == "test_java.py" or find_spec("pyspark"):
+    rooms = module_path.parts[len(Path(__file__).parents[1].parts) :]
+    if find_spec("pyspark") or "spark" not in rooms or module_path.name == "test_java.py":
         return None
     return WithoutPySpark.from_parent(parent, path=module_path)
 

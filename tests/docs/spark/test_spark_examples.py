@@ -6,9 +6,6 @@ import runpy
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install pyspark")
-
 from pyspark.sql import SparkSession
 
 from streamnative_serdes.testing import LocalRegistry

@@ -272,7 +272,7 @@ def _require_same(committed: Rows, rows: Rows, identity: Identity, topic: str) -
 
 
 class _Writer:
-    """What the writers do on the driver, with what tasks told; only a stream has the number of a batch."""
+    """A writer of a batch or of a stream; only batches of a stream have a number."""
 
     def __init__(self, task: Task | None, schema: T.StructType) -> None:
         self._planned, self._schema = task, schema
