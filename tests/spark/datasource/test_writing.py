@@ -101,11 +101,10 @@ def test_each_part_of_a_message_is_what_its_column_says(
 
 
 def test_columns_are_encoded_by_the_topics_schema(
-    spark: SparkSession, broker: MockBroker, options: dict[str, str], registry: LocalRegistry
+    spark: SparkSession, broker: MockBroker, options: dict[str, str], conf: dict[str, str], registry: LocalRegistry
 ) -> None:
     rows = spark.range(100, numPartitions=2).selectExpr("id", "string(id % 10) key", "double(id) / 4 total")
     schema = json.dumps(to_avro_schema(rows.drop("key").schema, "Order"))
-    conf = {"schema.registry.url": registry.url}
     write(rows, {**options, **conf}, topic="columns", encode="columns", keep="key", schema=schema)
     assert registry.calls == {"POST schema": 1}, "the driver registers the schema, and tasks ask nothing"
     structs = rows.select("key", F.struct("total", "id").alias("value"))
@@ -117,9 +116,8 @@ def test_columns_are_encoded_by_the_topics_schema(
 
 
 def test_pairs_are_encoded_to_keys_and_values(
-    spark: SparkSession, broker: MockBroker, options: dict[str, str], registry: LocalRegistry
+    spark: SparkSession, broker: MockBroker, options: dict[str, str], conf: dict[str, str]
 ) -> None:
-    conf = {"schema.registry.url": registry.url}
     pair = KeyValueSchema(
         "STRING", {"type": "record", "name": "R", "fields": [{"name": "n", "type": "long"}]}, "SEPARATED"
     )
@@ -180,9 +178,8 @@ def test_sql_inserts_into_a_view(spark: SparkSession, broker: MockBroker, option
 
 
 def test_sql_inserts_columns_by_the_topics_schema(
-    spark: SparkSession, broker: MockBroker, options: dict[str, str], registry: LocalRegistry
+    spark: SparkSession, broker: MockBroker, options: dict[str, str], conf: dict[str, str]
 ) -> None:
-    conf = {"schema.registry.url": registry.url}
     KafkaAvroSerializer(conf, to_avro_schema(ROW, "R")).warm_up("typed")
     view(spark, "typed_view", {**options, **conf, "topic": "typed", "encode": "columns", "keep": "key"})
     assert spark.table("typed_view").columns == ["key", "id", "name"]
@@ -193,9 +190,8 @@ def test_sql_inserts_columns_by_the_topics_schema(
 
 
 def test_sql_inserts_structs_as_values_by_the_topics_schema(
-    spark: SparkSession, broker: MockBroker, options: dict[str, str], registry: LocalRegistry
+    spark: SparkSession, broker: MockBroker, options: dict[str, str], conf: dict[str, str]
 ) -> None:
-    conf = {"schema.registry.url": registry.url}
     KafkaAvroSerializer(conf, to_avro_schema(ROW, "R")).warm_up("values")
     view(spark, "values_view", {**options, **conf, "topic": "values", "encode": "value"})
     columns = {field.name: field.dataType.simpleString() for field in spark.table("values_view").schema}
@@ -213,9 +209,8 @@ def test_sql_inserts_structs_as_values_by_the_topics_schema(
 
 
 def test_sql_inserts_pairs_by_the_topics_schema(
-    spark: SparkSession, broker: MockBroker, options: dict[str, str], registry: LocalRegistry
+    spark: SparkSession, broker: MockBroker, options: dict[str, str], conf: dict[str, str]
 ) -> None:
-    conf = {"schema.registry.url": registry.url}
     halves = [{"type": "record", "name": name, "fields": [{"name": "n", "type": "long"}]} for name in ("K", "V")]
     pair = KeyValueSchema(*halves, "SEPARATED")
     KafkaAvroSerializer(conf, pair).warm_up("pair-values")
