@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 
 import pytest
 from click.testing import CliRunner
-from confluent_kafka import Producer
 from demo import round_trip
 from demo.__main__ import demo
 from demo.columnar import ColumnarRoundTrip
@@ -33,6 +32,7 @@ from demo.round_trip import Destination, Result, RoundTrip, Stage
 from demo.tasks import Tally
 from orders import messages_of
 from pyspark.sql import SparkSession
+from spark_topics import send
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.spark.session import SparkError, reason
@@ -58,12 +58,6 @@ class Recorded:
 
 def values_of(kafka: dict[str, str], partition: int) -> list[bytes | None]:
     return [message.value() for message in messages_of(kafka, "flights") if message.partition() == partition]
-
-
-def produce(kafka: dict[str, str], value: bytes | None) -> None:
-    producer = Producer(kafka)
-    producer.produce("flights", value=value, partition=0)
-    assert producer.flush(30) == 0
 
 
 def test_a_missing_topic_is_created_and_awaited(
@@ -144,10 +138,7 @@ def test_an_altered_message_is_not_equal(spark: SparkSession, flights_csv: Path,
             done = super().write(starts, rows)
             flight = KafkaAvroDeserializer(to.registry).deserialize("flights", values_of(to.kafka, 0)[0])
             altered = flight | {"time_hour": flight["time_hour"].replace(minute=1)}
-            produce(
-                to.kafka,
-                KafkaAvroSerializer(to.registry, FLIGHT_SCHEMA).serialize("flights", altered),
-            )
+            send(to.kafka, "flights", KafkaAvroSerializer(to.registry, FLIGHT_SCHEMA).serialize("flights", altered))
             return done
 
     result = Alters(spark, flights_csv, to, Recorded()).run()
@@ -160,7 +151,7 @@ def test_a_garbled_message_fails_the_job(spark: SparkSession, flights_csv: Path,
     class Garbles(RoundTrip):
         def write(self, starts: Sequence[int], rows: int) -> Stage:
             done = super().write(starts, rows)
-            produce(to.kafka, (values_of(to.kafka, 0)[0] or b"")[:-3])
+            send(to.kafka, "flights", (values_of(to.kafka, 0)[0] or b"")[:-3])
             return done
 
     with pytest.raises(SparkError, match=r"DecodeError: topic flights, schema version 0, field time_hour"):

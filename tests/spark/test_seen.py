@@ -8,11 +8,10 @@ from typing import Any
 import pyspark.sql.functions as F
 import pytest
 import requests
-from confluent_kafka import Producer
 from confluent_stand_in import ConfluentStandIn
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
-from spark_topics import stream
+from spark_topics import send, stream
 from versions import SEEN, as_version, bare, damaged, framed, register, schema
 
 from streamnative_serdes import ConfigError, DecodeError, KafkaAvroDeserializer
@@ -197,13 +196,6 @@ def test_a_recreated_topic_starts_from_the_beginning(
     assert batch(spark, seen_conf, 0, seen=SeenSchemas(folder)) == 1
 
 
-def send(kafka: dict[str, str], *versions: int) -> None:
-    producer = Producer(kafka)
-    for version in versions:
-        producer.produce(TOPIC, framed(version), partition=0)
-    assert producer.flush(30) == 0
-
-
 def test_a_stream_fixes_the_version_of_each_batch_and_goes_on_after_a_restart(
     spark: SparkSession, seen_conf: dict[str, Any], kafka: dict[str, str], tmp_path: Path
 ) -> None:
@@ -228,11 +220,11 @@ def test_a_stream_fixes_the_version_of_each_batch_and_goes_on_after_a_restart(
 
     for versions, names in (((0, 1, 0), ["f0"]), ((0,), ["f0"]), ((2, 0), ["f0", "f1"]), ((1,), ["f0", "f1"])):
         seen = SeenSchemas(str(tmp_path / "seen"))  # each run is a restart
-        send(kafka, *versions)
+        send(kafka, TOPIC, *map(framed, versions))
         run()
         assert found.pop() == (names, sorted(f"v{version}" for version in versions))
         assert not found
-    send(kafka, 3, 0)
+    send(kafka, TOPIC, framed(3), framed(0))
     fails[0] = True
     with pytest.raises(StreamingQueryException, match="after the batch was planned"):
         run()
@@ -270,7 +262,7 @@ def test_a_column_function_does_not_know_its_messages(spark: SparkSession, seen_
 def test_tasks_do_not_know_what_other_tasks_have_read(
     spark: SparkSession, seen_conf: dict[str, Any], kafka: dict[str, str]
 ) -> None:
-    send(kafka, 0, 1)
+    send(kafka, TOPIC, framed(0), framed(1))
     source = KafkaAvroSource(TOPIC, kafka, seen_conf)
     ranges = source.ranges()
     with pytest.raises(SparkError, match="tasks do not know what other tasks have read"), spark_errors():

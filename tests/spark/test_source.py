@@ -14,6 +14,7 @@ from confluent_kafka import (
     Producer,
 )
 from pyspark.sql import SparkSession
+from spark_topics import send
 
 from streamnative_serdes import ConfigError, KafkaAvroSerializer
 from streamnative_serdes.spark import KafkaAvroSource, OffsetOutOfRangeError, OffsetRange
@@ -32,12 +33,6 @@ def fill(kafka: dict[str, str], conf: dict[str, str], count: int) -> None:
     for number in range(count):
         value = serializer.serialize(TOPIC, number)
         producer.produce(TOPIC, value, str(number), number % PARTITIONS, timestamp=STAMP, headers={"n": str(number)})
-    assert producer.flush(30) == 0
-
-
-def send(kafka: dict[str, str], value: bytes | None) -> None:
-    producer = Producer(kafka)
-    producer.produce(TOPIC, value, "odd", 0)
     assert producer.flush(30) == 0
 
 
@@ -102,8 +97,7 @@ def test_on_error_decides_about_undecodable_messages(
     spark: SparkSession, kafka: dict[str, str], conf: dict[str, str]
 ) -> None:
     fill(kafka, conf, 8)
-    send(kafka, b"\x03\x04" + bytes(8))  # a header without a datum
-    send(kafka, None)
+    send(kafka, TOPIC, b"\x03\x04" + bytes(8), None)  # a header without a datum
 
     def read(on_error: Any) -> list[Any]:
         source = KafkaAvroSource(TOPIC, kafka, conf, on_error=on_error)

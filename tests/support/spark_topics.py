@@ -1,11 +1,21 @@
-"""A topic as a DataFrame or a stream of messages, by the data source."""
+"""Messages to a topic, and a topic as a DataFrame or a stream of messages, by the data source."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from confluent_kafka import Producer
 from pyspark.sql import DataFrame, SparkSession
+from waiting import HANG_SECONDS
+
+
+def send(kafka: Mapping[str, Any], topic: str, *values: bytes | None, key: bytes | None = None) -> None:
+    """Write these messages to the first partition."""
+    producer = Producer(dict(kafka))
+    for value in values:
+        producer.produce(topic, value, key, partition=0)
+    assert producer.flush(HANG_SECONDS) == 0
 
 
 def _options(kafka: Mapping[str, Any], topic: str) -> dict[str, str]:

@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from spark_topics import send
+
 import streamnative_serdes
 from streamnative_serdes import KafkaAvroSerializer
 from streamnative_serdes.testing import LocalRegistry, MockBroker
@@ -82,12 +84,8 @@ def test_literal_secrets_show_nowhere(tmp_path: Path) -> None:
     record = '{"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]}'
     environment = {**os.environ, "PYTHONPATH": path, "CANARY": CANARY, "RECORD": record}
     with LocalRegistry() as registry, MockBroker({"orders": 1, "out": 1}) as broker:
-        from confluent_kafka import Producer
-
-        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
         value = KafkaAvroSerializer({"schema.registry.url": registry.url}, "long").serialize("orders", 1)
-        producer.produce("orders", value)
-        assert producer.flush(30) == 0
+        send({"bootstrap.servers": broker.bootstrap_servers}, "orders", value)
         command = [sys.executable, "-c", PROGRAM, broker.bootstrap_servers, registry.url, str(tmp_path)]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-3000:]

@@ -14,9 +14,8 @@ pytest.importorskip("yaml", reason="PyYAML is not installed: pip install 'pyspar
 pytest.importorskip("grpc_status", reason="Spark Connect's packages are not installed: pip install 'pyspark[connect]'")
 
 import pyspark
-from confluent_kafka import Producer
 from orders import messages_of
-from waiting import HANG_SECONDS
+from spark_topics import send
 
 import streamnative_serdes
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer
@@ -51,13 +50,8 @@ def test_a_pipeline_reads_a_topic_and_writes_to_a_sink(tmp_path: Path) -> None:
     home = str(Path(streamnative_serdes.__file__).parents[1])
     with LocalRegistry() as registry, MockBroker({"orders": 1, "large": 1}) as broker:
         conf = {"schema.registry.url": registry.url}
-        serializer, producer = (
-            KafkaAvroSerializer(conf, RECORD),
-            Producer({"bootstrap.servers": broker.bootstrap_servers}),
-        )
-        for number in range(ROWS):
-            producer.produce("orders", serializer.serialize("orders", {"id": number}))
-        assert producer.flush(HANG_SECONDS) == 0
+        kafka, serializer = {"bootstrap.servers": broker.bootstrap_servers}, KafkaAvroSerializer(conf, RECORD)
+        send(kafka, "orders", *(serializer.serialize("orders", {"id": number}) for number in range(ROWS)))
         client = {"kafka.bootstrap.servers": broker.bootstrap_servers, "kafka.log_level": "0", **conf}
         (tmp_path / "flows").mkdir()
         (tmp_path / "flows" / "orders.py").write_text(FLOWS.format(client=client, schema=RECORD))
@@ -74,6 +68,5 @@ def test_a_pipeline_reads_a_topic_and_writes_to_a_sink(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
         read = KafkaAvroDeserializer(conf)
-        arrived = messages_of({"bootstrap.servers": broker.bootstrap_servers}, "large")
-        found = [read.deserialize("large", message.value()) for message in arrived]
+        found = [read.deserialize("large", message.value()) for message in messages_of(kafka, "large")]
         assert found == [{"id": number} for number in range(10, ROWS)]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
+from spark_topics import send
 
 from streamnative_serdes import ConfigError, KafkaAvroSerializer, KeyValueSchema
 from streamnative_serdes.spark import OffsetOutOfRangeError
@@ -184,15 +185,10 @@ def test_a_stream_from_the_latest_offsets_is_not_ended_by_messages_that_come_whi
 ) -> None:
     """Trigger.AvailableNow notes the end before Spark asks for the start; so does PySpark 4.0 in each query."""
     given = {**client, "subscribe": "w", "startingOffsets": "latest"}
-    producer = Producer({"bootstrap.servers": client["kafka.bootstrap.servers"]})
-
-    def produce() -> None:
-        producer.produce("w", b"late", partition=0)
-        assert producer.flush(30) == 0
-
+    kafka = {"bootstrap.servers": client["kafka.bootstrap.servers"]}
     reader = StreamReader(plan(given))
     reader.prepareForTriggerAvailableNow()
-    produce()
+    send(kafka, "w", b"late")
     start = reader.initialOffset()
     end = reader.latestOffset(start, ReadAllAvailable())
     assert end == start
@@ -200,7 +196,7 @@ def test_a_stream_from_the_latest_offsets_is_not_ended_by_messages_that_come_whi
 
     reader = StreamReader(plan(given))
     end = reader.latestOffset()
-    produce()
+    send(kafka, "w", b"late")
     assert topics(reader.initialOffset()) == topics(end)
     # Killed, and started again: Spark has the end of the first batch, and asks where to start.
     assert StreamReader(plan(given)).partitions(StreamReader(plan(given)).initialOffset(), end) == []
@@ -275,9 +271,7 @@ def test_lost_messages_of_a_stream_are_errors_or_left_out(client: dict[str, str]
 def test_available_now_ends_where_the_topics_ended_at_its_start(client: dict[str, str]) -> None:
     reader = stream({**client, "subscribe": "u"})
     reader.prepareForTriggerAvailableNow()
-    producer = Producer({"bootstrap.servers": client["kafka.bootstrap.servers"]})
-    producer.produce("u", b"late", partition=0)
-    assert producer.flush(30) == 0
+    send({"bootstrap.servers": client["kafka.bootstrap.servers"]}, "u", b"late")
     start = reader.initialOffset()
     assert reader.latestOffset(start, ReadAllAvailable()) == start
     assert topics(stream({**client, "subscribe": "u"}).latestOffset(start)) == {"u": {"0": 1}}
@@ -349,9 +343,7 @@ def test_the_columns_of_pairs_are_key_and_value(
     with LocalRegistry() as registry:
         conf = {"schema.registry.url": registry.url}
         value = KafkaAvroSerializer(conf, KeyValueSchema("STRING", "long", "SEPARATED")).serialize("pairs", 7)
-        producer = Producer({"bootstrap.servers": client["kafka.bootstrap.servers"]})
-        producer.produce("pairs", value, b"k")
-        assert producer.flush(30) == 0
+        send({"bootstrap.servers": client["kafka.bootstrap.servers"]}, "pairs", value, key=b"k")
         planned = plan({**given, **conf})
         assert planned.schema.names == names
         rows = next(pickle.loads(pickle.dumps(planned)).batches(Range("pairs", 0, 0, 1)))

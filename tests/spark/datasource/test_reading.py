@@ -10,6 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+import spark_topics
 from confluent_kafka import Producer
 from program import printed
 from pyspark.errors import PySparkException
@@ -462,11 +463,10 @@ def settle(reader: Any, requests: Requests) -> None:
 
 
 def test_a_pattern_finds_topics_and_partitions_that_were_added(broker: MockBroker) -> None:
-    brokers = Brokers({"bootstrap.servers": broker.bootstrap_servers}, Topics(pattern="added|orders"))
+    kafka = {"bootstrap.servers": broker.bootstrap_servers}
+    brokers = Brokers(kafka, Topics(pattern="added|orders"))
     before = brokers.places()
-    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
-    producer.produce("added", b"1")
-    assert producer.flush(30) == 0
+    spark_topics.send(kafka, "added", b"1")
     assert {topic for topic, _ in set(brokers.left()) - set(before)} == {"added"}
 
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
+from spark_topics import send
 
 from streamnative_serdes.spark.datasource.reading import batch as rescans
 from streamnative_serdes.spark.datasource.reading.batch import Planned
@@ -62,20 +63,13 @@ def test_a_view_keeps_the_offsets_of_its_first_query_until_it_is_created_again(s
 
 
 def keeps(spark: SparkSession, broker: MockBroker) -> None:
-    from confluent_kafka import Producer
-
-    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
-
-    def send() -> None:
-        producer.produce("kept", b"x", partition=0)
-        assert producer.flush(30) == 0
-
-    send()
+    kafka = {"bootstrap.servers": broker.bootstrap_servers}
+    send(kafka, "kept", b"x")
     options = f"`kafka.bootstrap.servers` '{broker.bootstrap_servers}', subscribe 'kept'"
     spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW kept USING `streamnative-kafka` OPTIONS ({options})")
     count = "SELECT count(*) FROM kept"
     assert spark.sql(count).first()[0] == 1
-    send()
+    send(kafka, "kept", b"x")
     keeps_offsets = tuple(map(int, spark.version.split(".")[:2])) >= (4, 1)
     assert spark.sql(count).first()[0] == (1 if keeps_offsets else 2)
     spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW kept USING `streamnative-kafka` OPTIONS ({options})")

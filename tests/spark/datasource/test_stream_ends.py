@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from spark_topics import send
 
 from streamnative_serdes.spark import OffsetOutOfRangeError
 from streamnative_serdes.spark.datasource.offsets.bounds import Place
@@ -40,13 +40,8 @@ def client() -> Iterator[dict[str, str]]:
 @pytest.fixture
 def produce(client: dict[str, str]) -> Produce:
     """Writes one message."""
-    producer = Producer({"bootstrap.servers": client["kafka.bootstrap.servers"]})
-
-    def one() -> None:
-        producer.produce("t", b"v", partition=0)
-        assert producer.flush(30) == 0
-
-    return one
+    kafka = {"bootstrap.servers": client["kafka.bootstrap.servers"]}
+    return lambda: send(kafka, "t", b"v")
 
 
 def stream(client: dict[str, str], **options: str) -> StreamReader:
