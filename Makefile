@@ -116,15 +116,18 @@ downloads: $(BUILT) ## download the servers and Java's libraries for tests (abou
 test-kop: $(BUILT)
 	$(PYTEST) tests/integration/kop
 
+# All tests that use the shared Spark session, so that one run starts it.
+SPARK_PAGES := tests/docs/package/test_every_block.py::test_the_pages_on_connect_and_spark
+ON_SPARK := tests/spark tests/docs/spark
 test-spark: $(BUILT)
-	$(PYTEST) tests/spark
+	$(PYTEST) $(ON_SPARK) $(SPARK_PAGES)
 
 # Kolkata is far from UTC, and not by whole hours, so naive local times become visible. With a part of the examples of
 # each property: test-long has them all, and ten times as many. Java and hypothesis are most of what an example takes.
 EXAMPLES ?= 0.3
 test-others: $(BUILT)
 	TZ=Asia/Kolkata SERDES_EXAMPLES=$(EXAMPLES) \
-		$(PYTEST) tests --ignore=tests/spark --ignore=tests/site $(addprefix --ignore=,$(ON_SERVERS))
+		$(PYTEST) tests --ignore=tests/site $(addprefix --ignore=,$(ON_SPARK) $(ON_SERVERS)) --deselect=$(SPARK_PAGES)
 
 test-long: asan ## run what takes hours: kill loops, long outages, ten times the examples, a million mutants; before a release
 	SERVERS_REQUIRED=1 $(PYTEST) -m long tests

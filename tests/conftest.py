@@ -68,11 +68,11 @@ def pytest_report_header() -> list[str]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Run each test once in `.ci/run`, although it has a run with sanitizers and one without.
 
-    With sanitizers, tests that are marked not_sanitized are skipped. In the folders that SERDES_LEFT_TO_SANITIZERS has,
-    the other run takes these alone.
+    With sanitizers, tests that are marked not_sanitized are skipped. In the folders and files that
+    SERDES_LEFT_TO_SANITIZERS has, the other run takes these alone.
     """
-    folders = "" if SANITIZED else os.environ.get("SERDES_LEFT_TO_SANITIZERS", "")
-    left = tuple(f"{folder}/" for folder in folders.split())
+    places = "" if SANITIZED else os.environ.get("SERDES_LEFT_TO_SANITIZERS", "")
+    left = tuple(f"{place}{end}" for place in places.split() for end in ("/", "::"))
     marks = [(item, item.get_closest_marker("not_sanitized")) for item in items]
     for item, mark in marks:
         if mark is not None and SANITIZED:

@@ -86,7 +86,7 @@ def test_any_damaged_segment_is_read_or_refused(whole: bytes) -> None:
     """Without checksums, so that every byte reaches the reader; what the columns have is valid."""
     rng = random.Random(7)
     refused = 0
-    for number in range(1500):
+    for number in range(500):
         data = bytes(damaged(whole, rng))
         isolation = "read_committed" if number % 2 else "read_uncommitted"
         for read in (messages, columns):
@@ -94,7 +94,7 @@ def test_any_damaged_segment_is_read_or_refused(whole: bytes) -> None:
                 read(data, check_crc=False, isolation=isolation, partial=True)
             except DecodeError:
                 refused += 1
-    assert 100 < refused < 3000
+    assert 33 < refused < 1000
 
 
 def test_any_damaged_index_is_read_or_refused(tmp_path: Path) -> None:
