@@ -190,6 +190,8 @@ class ArrowProducer:
         if not str(column.type).removeprefix("large_").startswith(_KINDS[part]):
             raise self._refused(part, column.type)
         if part == "headers":
+            if "list_view<" in str(column.type):  # pyarrow's cast of views loses rows
+                column = pa.array(column.to_pylist(), pa.list_(column.type.value_type))
             try:
                 column = column.cast(_HEADERS)
             except pa.ArrowException:

@@ -40,7 +40,7 @@ from streamnative_serdes.testing import LocalRegistry, MockBroker  # noqa: E402
 TOPICS = (
     *("rows", "more", "bare", "empty", "once", "stopped", "revoked", "queue", "dropped", "large", "nulls", "first"),
     *("second", "latest", "end", "commits", "together", "faults", "interrupted"),
-    *("again-seek", "again-incremental_assign"),
+    *("again-seek", "again-incremental_assign", "views"),
 )
 ROW: dict[str, Any] = record("Row", ("id", "long"), ("note", ["null", "string"], None))
 SECONDS = 30.0
@@ -228,6 +228,17 @@ def test_parts_of_messages_may_be_null_in_all_rows_and_times_may_have_nanosecond
     assert batch.column("key").to_pylist() == [None, None]
     assert batch.column("headers").to_pylist() == [None, [{"key": "a", "value": b"1"}]]
     assert batch.column("timestamp").cast(pa.int64()).to_pylist()[1] == 1_700_000_000_123_000
+
+
+def test_headers_may_be_lists_of_any_kind(conf: dict[str, Any]) -> None:
+    rows = [[{"key": "a", "value": b"1"}], None, [{"key": "b", "value": b"2"}, {"key": "c", "value": None}]]
+    with ArrowProducer(conf, "views", ROW, headers="h") as producer:
+        for kind in (pa.list_view, pa.large_list_view, pa.large_list):
+            table = pa.table({"id": range(3), "h": pa.array(rows, kind(HEADERS.value_type))})
+            producer.write(table)
+            producer.write(table.slice(2))
+    with consuming(conf, "views", keep=["headers"]) as consumer:
+        assert read(consumer, 12)["headers"].to_pylist() == [*rows, rows[2]] * 3
 
 
 def test_frames_of_any_kind_are_written_and_the_key_is_a_field_if_the_schema_has_it(
