@@ -88,7 +88,7 @@ class ArrowProducer:
         except BaseException:
             self._owned.close()
             raise
-        self.client = self._sender.client
+        self.client, self._closed = self._sender.client, False
 
     @property
     def delivered(self) -> int:
@@ -111,7 +111,10 @@ class ArrowProducer:
             RefusedMessageError: earlier messages were not delivered.
             BrokerUnavailableError: the queue is full, and nothing is reported any more.
             KafkaException: the client does not take a message, which is too large for it, say.
+            RuntimeError: the producer is closed.
         """
+        if self._closed:
+            raise RuntimeError("Producer has been closed")
         rows = table_of(data) if self._parts else data
         messages = [each for part, encoded in in_parts(rows, self._encoded) for each in self._messages(part, encoded)]
         return self._sender.send_all(self.topic, messages)
@@ -143,6 +146,7 @@ class ArrowProducer:
             self._discard()
 
     def _discard(self) -> None:
+        self._closed = True
         self._sender.discard()
         self._owned.close()
 

@@ -621,6 +621,13 @@ def test_after_an_error_what_is_not_sent_yet_is_dropped(conf: dict[str, Any]) ->
     assert (len(producer.client), producer.delivered) == (0, 0)
 
 
+def test_a_closed_producer_takes_no_rows(conf: dict[str, Any]) -> None:
+    with ArrowProducer(conf, "empty", ROW) as producer:
+        producer.close()  # and again at the end of the block
+    with pytest.raises(RuntimeError, match="closed"):
+        producer.write(pa.table({"id": [1]}))
+
+
 def test_a_message_that_the_client_does_not_take_is_named(conf: dict[str, Any]) -> None:
     producer = ArrowProducer({**conf, "message.max.bytes": 1_000}, "large", ROW)
     with pytest.raises(KafkaException) as caught:
