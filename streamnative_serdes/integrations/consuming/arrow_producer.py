@@ -107,7 +107,7 @@ class ArrowProducer:
 
         Raises:
             EncodeError: a row does not fit the schema; ``row`` is its number. No row of ``data`` is sent.
-            ConfigError: there is no such column, or the topic's schema encodes the keys.
+            ConfigError: there is no such column, or several, or the topic's schema encodes the keys.
             RefusedMessageError: earlier messages were not delivered.
             BrokerUnavailableError: the queue is full, and nothing is reported any more.
             KafkaException: the client does not take a message, which is too large for it, say.
@@ -158,9 +158,10 @@ class ArrowProducer:
         if not self._parts:
             return rows
         for name in self._parts.values():
-            if name not in rows.schema.names:
-                hint = did_you_mean(name, rows.schema.names)
-                raise ConfigError(f"the rows have no column {name!r:.80}", topic=self.topic, hint=hint)
+            if (count := rows.schema.names.count(name)) != 1:
+                found = f"{count} columns" if count else "no column"
+                hint = None if count else did_you_mean(name, rows.schema.names)
+                raise ConfigError(f"the rows have {found} {name!r:.80}", topic=self.topic, hint=hint)
         fields = fields_of(self._serializer, self.topic)
         return rows.drop_columns([name for name in set(self._parts.values()) if name not in fields])
 

@@ -145,11 +145,13 @@ def test_a_producer_refuses_what_it_cannot_do(
         ArrowProducer({**conf, **given}, "rows", **arguments)
 
 
-def test_a_column_that_is_missing_is_an_error_before_anything_is_sent(conf: dict[str, Any]) -> None:
+def test_a_column_that_is_missing_or_there_twice_is_an_error_before_anything_is_sent(conf: dict[str, Any]) -> None:
     with ArrowProducer(conf, "empty", ROW, key="naem") as producer:
         with pytest.raises(ConfigError, match=r"no column 'naem'.*did you mean name") as caught:
             producer.write(pa.table({"id": [1], "name": ["x"]}))
         assert caught.value.topic == "empty"
+        with pytest.raises(ConfigError, match="the rows have 2 columns 'naem'"):
+            producer.write(pa.Table.from_arrays([pa.array(["x"])] * 2, ["naem", "naem"]))
         with pytest.raises(TypeError, match="expected Arrow data of columns"):
             producer.write([{"id": 1}])
 
