@@ -15,7 +15,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any, Final, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias, TypeVar
 
 import pyarrow as pa
 from confluent_kafka import OFFSET_INVALID, OFFSET_STORED, Consumer, KafkaException, TopicPartition, libversion
@@ -36,6 +36,7 @@ from streamnative_serdes.integrations.builders import KafkaAvroDeserializerBuild
 
 _Callback: TypeAlias = Callable[[Consumer, list[TopicPartition]], None]
 _Place: TypeAlias = tuple[str, int]  # topic and partition
+_Rows = TypeVar("_Rows", pa.RecordBatch, pa.Table)
 
 _STORE: Final = "enable.auto.offset.store"
 # librdkafka waits this long when its queue is full; with its default, a second, the queue runs dry meanwhile. Versions
@@ -360,8 +361,8 @@ class ArrowConsumer(Consumer):
             raise fault
 
 
-def split_errors(batch: pa.RecordBatch, error_column: str) -> tuple[pa.RecordBatch, pa.RecordBatch]:
-    """The rows that could be read, without ``error_column``, and the dead letters as columns.
+def split_errors(batch: _Rows, error_column: str) -> tuple[_Rows, _Rows]:
+    """The rows of a batch or table that could be read, without ``error_column``, and the dead letters as columns.
 
     Raises:
         ConfigError: the batch does not have this column of dead letters.
@@ -373,7 +374,7 @@ def split_errors(batch: pa.RecordBatch, error_column: str) -> tuple[pa.RecordBat
         )
     letters = batch.column(error_column)
     good = batch.filter(letters.is_null()).drop_columns([error_column])
-    return good, pa.RecordBatch.from_struct_array(letters.drop_null())
+    return good, type(batch).from_struct_array(letters.drop_null())
 
 
 def _letters(topic: str, messages: list[Any], errors: pa.Array) -> pa.Array:

@@ -25,6 +25,7 @@ from streamnative_serdes import (  # noqa: E402 - requires pyarrow
     KafkaAvroSerializer,
     KeyValueSchema,
 )
+from streamnative_serdes.arrow.kafka_columns import DEAD_LETTER  # noqa: E402
 from streamnative_serdes.integrations.builders import (  # noqa: E402
     KafkaAvroDeserializerBuilder,
     KafkaAvroSerializerBuilder,
@@ -331,6 +332,16 @@ def test_a_batch_without_dead_letters_is_not_split(conf: dict[str, Any]) -> None
     for name in ("why", "missing"):
         with pytest.raises(ConfigError, match=f"expected '{name}' to be a column of dead letters"):
             split_errors(batch, name)
+
+
+@pytest.mark.parametrize("errors", [[None, None], ["bad", None], [None, "bad", "bad"]])
+def test_dead_letters_of_a_table_are_split_as_those_of_its_batches(errors: list[str | None]) -> None:
+    letters = [error and dict.fromkeys(DEAD_LETTER.names) | {"error": error} for error in errors]
+    columns = {"id": pa.array(range(len(errors))), "why": pa.array(letters, DEAD_LETTER)}
+    batch = pa.record_batch(columns)
+    good, dead = split_errors(pa.Table.from_batches([batch] * 2), "why")
+    for found, part in zip((good, dead), split_errors(batch, "why"), strict=True):
+        assert found == pa.Table.from_batches([part] * 2)
 
 
 def test_the_end_is_known_until_more_comes_or_a_batch_fails(conf: dict[str, Any], registry: dict[str, Any]) -> None:
