@@ -47,8 +47,9 @@ class ArrowProducer:
             themselves.
         topic: the Kafka topic.
         schema: of the values, as for KafkaAvroSerializer, if ``conf`` has no serializer.
-        key: the column of keys, of text or bytes. It is also a field of the value if the schema has a field of its
-            name; so are the columns below. Topics of type KEY_VALUE have the columns ``key`` and ``value`` instead.
+        key: the column of keys, of text or bytes, also categorical. It is also a field of the value if the schema has
+            a field of its name; so are the columns below. Topics of type KEY_VALUE have the columns ``key`` and
+            ``value`` instead.
         headers: the column of headers: lists of structs (key, value), as Spark's Kafka source and ``keep`` have them.
         partition: the column of partitions; null leaves the choice to the client.
         timestamp: the column of timestamps; null is the present time.
@@ -190,6 +191,8 @@ class ArrowProducer:
             return None
         name = self._parts[part]
         column = rows.column(name)
+        if part == "key" and pa.types.is_dictionary(column.type):  # a Categorical; pyarrow cannot cast all of them
+            column = pa.array(column.to_pylist(), column.type.value_type)
         if pa.types.is_null(column.type):
             return None
         if not str(column.type).removeprefix("large_").startswith(_KINDS[part]):
@@ -204,6 +207,6 @@ class ArrowProducer:
         return list(read(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column))
 
     def _refused(self, part: str, kind: pa.DataType) -> ConfigError:
-        expected = "list of structs (key: string, value: binary)" if part == "headers" else _KINDS[part][0]
+        expected = "list of structs (key: string, value: binary)" if part == "headers" else " or ".join(_KINDS[part])
         found = f"{part}: expected a column of type {expected}, got {self._parts[part]!r:.80} of type {kind}"
         return ConfigError(found[:500], topic=self.topic, hint="cast it")

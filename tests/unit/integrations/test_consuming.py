@@ -160,7 +160,8 @@ def test_a_column_that_is_missing_or_there_twice_is_an_error_before_anything_is_
 @pytest.mark.parametrize(
     ("part", "column", "text"),
     [
-        ("key", pa.array([1]), "key: expected a column of type string, got 'x' of type int64"),
+        ("key", pa.array([1]), "key: expected a column of type string or binary, got 'x' of type int64"),
+        ("key", pa.array([1]).dictionary_encode(), "got 'x' of type int64"),
         ("partition", pa.array(["0"]), "partition: expected a column of type int, got 'x' of type string"),
         ("timestamp", pa.array([5]), "timestamp: expected a column of type timestamp"),
         ("headers", pa.array(["h"]), "headers: expected a column of type list of structs"),
@@ -266,6 +267,20 @@ def test_frames_of_any_kind_are_written_and_the_key_is_a_field_if_the_schema_has
     assert batch["key"].to_pylist() == [b"a", b"b", b"c", None, None]
     assert batch["offset"].to_pylist() == list(range(5))
     assert batch["note"].to_pylist() == ["a", "b", None, "d", None]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.string_view()])
+def test_keys_may_be_a_dictionary(conf: dict[str, Any], kind: Any) -> None:
+    topic = f"dictionary-{kind}"
+    keys = pa.DictionaryArray.from_arrays(pa.array([1, None, 0]), pa.array(["a", "b"], kind))
+    with MockBroker({topic: 1}) as broker:
+        here = {**conf, "bootstrap.servers": broker.bootstrap_servers}
+        with ArrowProducer(here, topic, ROW, key="note") as producer:
+            producer.write(pa.table({"id": range(3), "note": keys}))
+        with consuming(here, topic, keep=["key"]) as consumer:
+            batch = read(consumer, 3)
+    assert batch["key"].to_pylist() == [b"b", None, b"a"]
+    assert batch["note"].to_pylist() == ["b", None, "a"]
 
 
 def test_pandas_rows_may_have_an_index_without_a_name(conf: dict[str, Any]) -> None:
