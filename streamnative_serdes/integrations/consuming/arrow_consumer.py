@@ -80,6 +80,11 @@ class ArrowConsumer(Consumer):
     ) -> None:
         self._keep = dict(keep) if isinstance(keep, Mapping) else {name: name for name in keep}
         kafka_schema(tuple(self._keep))  # refuses other names
+        names = [*self._keep.values(), *([] if error_column is None else [error_column])]
+        for name in names:
+            if not isinstance(name, str) or not name:
+                raise ConfigError(f"expected a column's name, got {name!r:.80}")
+        _refuse_doubles(None, names)
         self._error_column, self._large_types = error_column, large_types
         self._topics: tuple[str, ...] = ()  # that are subscribed to
         self._ends: dict[_Place, int] = {}  # where the client has said that a partition ends
@@ -391,7 +396,7 @@ def _by_topic(messages: Iterable[Any]) -> dict[str, list[Any]]:
     return parts
 
 
-def _refuse_doubles(topic: str, names: Sequence[str]) -> None:
+def _refuse_doubles(topic: str | None, names: Sequence[str]) -> None:
     doubles = [name for name in names if names.count(name) > 1]
     if doubles:
         raise ConfigError(
