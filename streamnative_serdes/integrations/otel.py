@@ -84,7 +84,7 @@ class _Meters:
 
     def _reader_of(self, counter: str) -> Callable[[metrics.CallbackOptions], Iterable[metrics.Observation]]:
         def read(_: metrics.CallbackOptions) -> Iterator[metrics.Observation]:
-            for reference, attributes, by_topic in [*self.observed]:
+            for reference, attributes, by_topic in self.observed:
                 serdes = reference()
                 for count, more in () if serdes is None else _counted(serdes, counter, by_topic=by_topic):
                     yield metrics.Observation(count, {**attributes, **more})
@@ -123,6 +123,7 @@ def observe(
     """Report the counters of a serializer or deserializer (``stats()``) as ``streamnative.serdes.*``; returns it.
 
     They are read when an exporter asks for them, so a message costs nothing. A SerDes that ends is no longer reported.
+    A second call for the same SerDes and name replaces the first.
 
     Args:
         serdes: any of this package's.
@@ -132,7 +133,10 @@ def observe(
     """
     operation = "serialize" if hasattr(serdes, "serialize") else "deserialize"
     own = {"streamnative.serdes.name": name or type(serdes).__name__, "streamnative.serdes.operation": operation}
-    _Meters.of(meter_provider).observed.append((weakref.ref(serdes), own, by_topic))
+    meters, reference = _Meters.of(meter_provider), weakref.ref(serdes)
+    with _lock:
+        others = [each for each in meters.observed if each[0]() is not None and each[:2] != (reference, own)]
+        meters.observed = [*others, (reference, own, by_topic)]  # a new list, since an exporter may read the one before
     return serdes
 
 

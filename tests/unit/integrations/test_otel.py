@@ -198,6 +198,24 @@ def test_a_serdes_that_ends_is_no_longer_reported(conf: dict[str, Any], telemetr
     assert second is not None
 
 
+def test_a_serdes_counts_once_for_each_of_its_names(conf: dict[str, Any], telemetry: Telemetry) -> None:
+    serializer = telemetry.observe(KafkaAvroSerializer(conf, SCHEMA), "a")
+    other = telemetry.observe(KafkaAvroSerializer(conf, SCHEMA), "c")
+    serializer.serialize("t", {"id": 1})
+    for name in ("b", "a"):
+        telemetry.observe(serializer, name)
+    points = telemetry.points("streamnative.serdes.messages")
+    assert sorted((point["streamnative.serdes.name"], count) for point, count in points) == [("a", 1), ("b", 1), ("c", 0)]
+    assert other is not None
+
+
+def test_serdes_that_have_ended_are_forgotten(conf: dict[str, Any], telemetry: Telemetry) -> None:
+    for _ in range(5):
+        telemetry.observe(KafkaAvroSerializer(conf, SCHEMA))
+        gc.collect()
+    assert len(otel._Meters.of(telemetry.meters).observed) == 1
+
+
 def test_names_are_those_of_the_conventions(telemetry: Telemetry) -> None:
     there_and_back(telemetry)
     known = {value for name, value in vars(messaging_attributes).items() if name.isupper() and isinstance(value, str)}
