@@ -320,6 +320,8 @@ def process(
     ) as span:
         try:
             yield span
+        except GeneratorExit:  # whoever reads from a generator closes it: not an error
+            raise
         except BaseException as error:
             failure = _kind_of(error)
             span.record_exception(error)

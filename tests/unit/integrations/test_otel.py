@@ -344,6 +344,21 @@ def test_an_error_of_processing_is_recorded_and_raised(telemetry: Telemetry) -> 
     assert trace.get_current_span() is trace.INVALID_SPAN
 
 
+def test_a_generator_that_is_closed_while_it_processes_a_message_has_no_error(telemetry: Telemetry) -> None:
+    message = there_and_back(telemetry)
+
+    def rows() -> Any:
+        with telemetry.process(message):
+            yield 1
+
+    found = rows()
+    next(found)
+    found.close()
+    span = telemetry.spans()[-1]
+    assert (span.name, span.status.status_code, span.events) == ("process t", StatusCode.UNSET, ())
+    assert "error.type" not in span.attributes
+
+
 def test_a_batch_of_messages_is_one_span_with_links_to_their_traces(telemetry: Telemetry) -> None:
     producer, places = telemetry.instrument(telemetry.producer()), list[int]()
     for number in range(3):
