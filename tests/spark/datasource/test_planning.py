@@ -277,6 +277,14 @@ def test_available_now_ends_where_the_topics_ended_at_its_start(client: dict[str
     assert topics(stream({**client, "subscribe": "u"}).latestOffset(start)) == {"u": {"0": 1}}
 
 
+def test_available_now_does_not_wait_for_a_minimum_of_offsets(client: dict[str, str]) -> None:
+    reader = stream(client, minOffsetsPerTrigger="6", maxOffsetsPerTrigger="10")
+    reader.prepareForTriggerAvailableNow()
+    nearly = reader.latestOffset(reader.initialOffset(), Limit(10))
+    assert topics(nearly) == {"t": {"0": 7, "1": 2}}
+    assert topics(reader.latestOffset(nearly, Limit(10))) == {"t": {"0": 10, "1": 4}}
+
+
 def named(kind: str, column: str, value: Any = None) -> Any:
     """A filter, as PySpark has them from 4.1 on."""
     return type(kind, (), {"attribute": (column,), "value": value})()

@@ -119,7 +119,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _limited(self, before: dict[Place, int], ends: dict[Place, int], limit: Any) -> dict[Place, int]:
         if type(limit).__name__ == "ReadAllAvailable":
             return ends
-        if self._delay is not None and self._delay.skips(before, ends):
+        if self._last is None and self._delay is not None and self._delay.skips(before, ends):
             return before
         most = getattr(limit, "max_rows", None)
         if most is None:
