@@ -43,6 +43,7 @@ _INSTEAD: Final[Mapping[str, str]] = {
     "schema": "reader.schema says as which schema messages are read",
     "reader.schema": "schema says by which schema values are encoded",
 }
+_MOST: Final = 2**63 - 1
 _TIME: Final = re.compile(r"\s*(\d+)\s*(ms|s|m|min|h|d)?\s*", re.ASCII | re.IGNORECASE)
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -95,12 +96,12 @@ class Options:
     @overload
     def whole(self, name: str, least: int = 1) -> int | None: ...
     def whole(self, name: str, least: int = 1, *, default: int | None = None) -> int | None:
-        """The value of an option that is a whole number from ``least`` on, or ``default``. Others are a ConfigError."""
+        """The value of a whole number of 64 bits from ``least`` on, or ``default``. Others are a ConfigError."""
         value = self.text(name)
         if value is None:
             return default
-        if not re.fullmatch(r"\s*-?\d{1,19}\s*", value, re.ASCII) or int(value) < least:
-            raise ConfigError(f"{name}: expected a whole number from {least} on, got {value!r:.80}")
+        if not re.fullmatch(r"\s*-?\d{1,19}\s*", value, re.ASCII) or not least <= int(value) <= _MOST:
+            raise ConfigError(f"{name}: expected a whole number from {least} to {_MOST}, got {value!r:.80}")
         return int(value)
 
     def seconds(self, name: str, default: float) -> float:
