@@ -10,10 +10,10 @@ from .pulsar_entries import PulsarEntryReader
 from .samples import BytesConverter, EchoConverter, RejectAllConverter
 from .segments import SegmentOptions, read_segment, read_segment_batches
 from .stored import DumpWriter, EntryReader, StoredEntry, read_dump
-from .to_kafka import PulsarToKafkaConverter, framed, write_record_batch
+from .to_kafka import PulsarToKafkaConverter, write_record_batch
 from .to_pulsar import KafkaToPulsarConverter
 from .transactions import Unknown
-from .wire import Message
+from .wire import Message, framed
 
 __all__ = [
     "AdminEntryReader",

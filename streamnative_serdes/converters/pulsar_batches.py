@@ -13,7 +13,7 @@ from streamnative_serdes.errors import EncodeError
 
 from .entry import write_entry
 from .metadata import SCHEMA_ID, BrokerMetadata
-from .wire import Message, number, text, zigzag
+from .wire import Message, framed, number, text, zigzag
 
 EXACT_HEADERS: Final = b"streamnative.serdes.kafka.headers"
 _SIZE: Final = struct.Struct(">i")
@@ -48,17 +48,19 @@ class _Batch:
 
     def add(self, message: Message) -> None:
         self.ids, headers = self._split(message)
-        single = _single(message, headers)
+        value = message.value or b""
+        if any(self.ids):
+            value = framed(message) or b""  # beside an id, readers ignore the version
+        elif message.value is not None:
+            self.version, self.has_value = message.schema_version, True
+        single = _single(message, headers, len(value))
         if self.ids.key is not None and message.key is None:
             single += number(_NULL_KEY, 1)  # or the pair looks like one of encoding INLINE
-        value = message.value or b""
         if len(self.payload) + 4 + len(single) + len(value) > self.most:
             raise EncodeError(
                 f"offset {message.offset}: expected a batch of at most {self.most} bytes, got more",
                 hint="max_batch_size allows larger batches",
             )
-        if message.value is not None:
-            self.version, self.has_value = message.schema_version, True
         self.payload += _SIZE.pack(len(single)) + single + value
         self.first = self.first or message
         self.count, self.last = self.count + 1, message.offset
@@ -117,12 +119,12 @@ def write_batches(
         yield batch.entry(broker, publish_time)
 
 
-def _single(message: Message, headers: Headers) -> bytes:
+def _single(message: Message, headers: Headers, size: int) -> bytes:
     """SingleMessageMetadata, its fields in the order in which Pulsar's classes write them."""
     encoded = b"".join(text(1, text(1, name) + text(2, value)) for name, value in _properties(headers))
     if message.key is not None:
         encoded += text(2, b64encode(message.key))
-    encoded += number(3, len(message.value or b""))
+    encoded += number(3, size)
     if message.timestamp >= 0:
         encoded += number(5, message.timestamp)
     if message.key is not None:

@@ -6,7 +6,6 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from streamnative_serdes import header
 from streamnative_serdes.errors import DecodeError, EncodeError
 
 from .batches import HEADER_SIZE
@@ -15,17 +14,10 @@ from .entry import read_entry
 from .kafka_entries import is_kafka
 from .pulsar_batches import write_headers
 from .pulsar_entries import PulsarEntryReader
-from .wire import MIB, Buffer, Message, check_sizes, crc32c, zigzag
+from .wire import MIB, Buffer, Message, check_sizes, crc32c, framed, zigzag
 
 _COVERED = struct.Struct(">hiqqqhii")  # what the checksum covers, before the records
 _FRONT = struct.Struct(">qiibI")
-
-
-def framed(message: Message) -> bytes | None:
-    """The value for a Kafka record: with our header in front if the message names its schema version."""
-    if message.value is None or message.schema_version is None:
-        return message.value
-    return header.pack(message.schema_version) + message.value
 
 
 def write_record_batch(messages: Iterable[Message], *, max_size: int = 64 * MIB, leader_epoch: int = -1) -> bytes:

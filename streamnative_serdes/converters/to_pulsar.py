@@ -32,7 +32,7 @@ class KafkaToPulsarConverter(MessageConverter):
         check_crc: whether checksums are compared.
         external_ids: for topics of type EXTERNAL: ``4.2`` takes the ids in the headers ``__value_schema_id`` and
             ``__key_schema_id`` off the messages and into the metadata, as Pulsar's client 4.2 writes them; ``4.1`` does
-            it as that client.
+            it as that client. Beside an id, a schema version stays in front of the value.
 
     Raises:
         ConfigError: an argument has an impossible value.

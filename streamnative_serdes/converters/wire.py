@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from streamnative_serdes import header
 from streamnative_serdes._records import Message, RecordColumns, RecordReader, fields_of, varint, zigzag
 from streamnative_serdes.errors import ConfigError, DecodeError
 
@@ -60,6 +61,13 @@ def require_crc(what: str, expected: int, got: int, offset: int) -> None:
             offset=offset,
             hint="the bytes are damaged or cut off",
         )
+
+
+def framed(message: Message) -> bytes | None:
+    """The value for a Kafka record: with our header in front if the message names its schema version."""
+    if message.value is None or message.schema_version is None:
+        return message.value
+    return header.pack(message.schema_version) + message.value
 
 
 def number(field: int, value: int) -> bytes:
