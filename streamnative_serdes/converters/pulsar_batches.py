@@ -137,13 +137,13 @@ def _properties(headers: tuple[tuple[str, bytes | None], ...]) -> Iterator[tuple
     """Headers as properties, which are UTF-8 text.
 
     If text cannot hold all headers exactly, each property is as near as possible, and one more property has the exact
-    headers: in base64, as Kafka writes them in a record.
+    headers: in base64, as Kafka writes them in a record. So it is if a header has the name of that property.
     """
     exact = True
     for name, value in headers:
         raw = name.encode("utf-8", "surrogateescape")
         key, shown = _as_text(raw), _as_text(value or b"")
-        exact = exact and key == raw and shown == value
+        exact = exact and key == raw and shown == value and raw != EXACT_HEADERS
         yield key, shown
     if not exact:
         yield EXACT_HEADERS, b64encode(write_headers(headers))

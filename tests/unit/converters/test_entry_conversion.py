@@ -131,7 +131,11 @@ def test_headers_that_text_can_hold_are_properties() -> None:
     assert EXACT.encode() not in converted
 
 
-@pytest.mark.parametrize("headers", [[("n", None)], [("b", b"\x00\xff\x80"), ("a", b"1")], [("n", None), ("n", b"")]])
+@pytest.mark.parametrize(
+    "headers",
+    [[("n", None)], [("b", b"\x00\xff\x80"), ("a", b"1")], [("n", None), ("n", b"")], [("a", b"1"), (EXACT, b"AA==")],
+     [(EXACT, b"x")]],
+)  # fmt: skip
 def test_headers_that_text_cannot_hold_are_exact_too(headers: list[tuple[str, bytes | None]]) -> None:
     converted = to_pulsar(kb.entry(kb.batch(Rec(b"v", None, headers)), records=1))
     assert read(converted)[0].headers == tuple(headers)
