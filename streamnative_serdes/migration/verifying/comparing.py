@@ -14,7 +14,7 @@ from hashlib import blake2b
 from itertools import islice
 from typing import Final
 
-from .contents import TIME_LOST, Content, Difference, Differences, Item, checksum, packed
+from .contents import TIME_LOST, Difference, Differences, Item, checksum, packed
 
 WINDOW: Final = 32  # messages that may be different before both sides agree again
 _AGREEING: Final = 8  # messages that have to agree after a difference
@@ -103,7 +103,7 @@ class Comparison:
         agreed: list[Item] = []
         while (left := take()) is not None:
             right = other()
-            if right is None or not (left.content == right.content or _same_but_lost_time(left.content, right.content)):
+            if right is None or not _same(left, right):
                 self._source.put_back(left)
                 self._target.put_back(right)
                 break
@@ -160,8 +160,8 @@ class Comparison:
     def _compare_blocks(self, lost: Sequence[Item], added: Sequence[Item]) -> None:
         if len(lost) == len(added):
             for left, right in zip(lost, added, strict=True):
-                elsewhere = next((item for item in added if item.content == left.content), None)
-                if left.content == right.content:
+                elsewhere = next((item for item in added if _same(left, item)), None)
+                if _same(left, right):
                     self._count([left])
                 elif elsewhere is not None:
                     self._report(self._differences.of_order(left, elsewhere))
@@ -170,18 +170,18 @@ class Comparison:
             return
         left_over = list(added)
         for item in lost:
-            same = next((other for other in left_over if other.content == item.content), None)
+            same = next((other for other in left_over if _same(item, other)), None)
             if same is None:
                 self._report(self._differences.missing(item))
             else:
                 left_over.remove(same)
                 self._count([item])
         for item in left_over:
-            self._report(self._added(item))
+            self._report(self._differences.unexpected(item, self._original(item)))
 
-    def _added(self, item: Item) -> Difference:
-        original = next((other for other in self._recent if other.content == item.content), None)
-        return self._differences.unexpected(item, original)
+    def _original(self, item: Item) -> Item | None:
+        """The message of the source, among the last ones, that this one of the target is a copy of."""
+        return next((original for original in self._recent if _same(original, item)), None)
 
     def _took(self, side: Ahead, number: int) -> Item:
         item = side.take()
@@ -203,7 +203,7 @@ class Comparison:
         assert left is not None
         skipped = 0
         while (right := self._target.take()) is not None:
-            if right.content == left.content:
+            if _same(left, right):
                 self._counts.foreign += skipped
                 self._source.put_back(left)
                 self._target.put_back(right)
@@ -232,17 +232,20 @@ class Comparison:
 
     def _look_behind(self) -> None:
         """Count the messages of the target behind the last copy; a second copy of the last ones is a difference."""
-        recent = {item.content for item in self._recent}
+        recent = {item.content.value for item in self._recent}  # most newer messages have other values
         while (item := self._target.take()) is not None:
-            if self._rules.newer and item.content not in recent:
+            original = self._original(item) if item.content.value in recent else None
+            if self._rules.newer and original is None:
                 self._counts.newer += 1
             else:
-                self._report(self._added(item))
+                self._report(self._differences.unexpected(item, original))
 
 
-def _same_but_lost_time(left: Content, right: Content) -> bool:
-    """Whether only the copy's time differs, which had to be lost."""
-    return left.timestamp == TIME_LOST and left[:2] == right[:2] and left.value == right.value
+def _same(original: Item, copy: Item) -> bool:
+    """Whether the copy is the expected one, whose time may be any if it had to be lost."""
+    left, right = original.content, copy.content
+    lost = left.timestamp == TIME_LOST
+    return left == right or (lost and left[:2] == right[:2] and left.value == right.value)
 
 
 def agreeing(left: Sequence[Item], right: Sequence[Item]) -> tuple[int, int] | None:
@@ -263,15 +266,12 @@ def agreeing(left: Sequence[Item], right: Sequence[Item]) -> tuple[int, int] | N
 
 
 def _agree(left: Sequence[Item], right: Sequence[Item]) -> bool:
-    return len(left) <= len(right) and all(
-        one.content == other.content for one, other in zip(left, right, strict=False)
-    )
+    return len(left) <= len(right) and all(map(_same, left, right))
 
 
 def _mostly_agree(left: Sequence[Item], right: Sequence[Item]) -> bool:
     """Whether more than half of the messages agree, so that a changed one among them does not matter."""
-    same = sum(one.content == other.content for one, other in zip(left, right, strict=False))
-    return same * 2 > len(left)
+    return sum(map(_same, left, right)) * 2 > len(left)
 
 
 def _alike(left: Sequence[Item], right: Sequence[Item]) -> bool:

@@ -113,7 +113,7 @@ class Differences:
     def of_pair(self, left: Item, right: Item) -> Difference:
         parts = {}
         for name, one, other in zip(Content._fields[:3], left.content, right.content, strict=False):
-            if one != other:
+            if one != other and one != TIME_LOST:
                 parts[name] = _shown(name, one), _shown(name, other)
         if left.content.value != right.content.value:
             name, *both = self._values(left, right)

@@ -35,6 +35,15 @@ def between(source: list[Message], target: list[Message], **more: Any) -> Found:
     return compared(source, target, IDS, VERSIONS, **more)
 
 
+def bodies_between(source: list[bytes], target: list[bytes], *, lost: bool, **more: Any) -> Found:
+    """Compare messages with these bodies; with ``lost``, the source has no times, and the copies those of copying."""
+    if not lost:
+        return between([*map(framed, source)], [*map(copied, target)], **more)
+    timeless = [framed(body, timestamp=(TIMESTAMP_NOT_AVAILABLE, -1)) for body in source]
+    copies = [copied(body, timestamp=(TIMESTAMP_CREATE_TIME, TIME + place)) for place, body in enumerate(target)]
+    return between(timeless, copies, rules=CopyRules(allow_time_loss=True), **more)
+
+
 def pair(original: Message, copy: Message, **more: Any) -> Found:
     """Compare messages that have the same ones before and behind them."""
     before, behind = users(3), users(20, 100)
@@ -291,11 +300,12 @@ FOUND: dict[str, tuple[list[bytes], list[bytes], list[Any], dict[str, int]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("lost", [False, True])
 @pytest.mark.parametrize(("source", "target", "parts", "counts"), FOUND.values(), ids=FOUND)
 def test_messages_that_are_missing_or_too_many_are_found_and_comparing_goes_on(
-    source: list[bytes], target: list[bytes], parts: list[Any], counts: dict[str, int]
+    source: list[bytes], target: list[bytes], parts: list[Any], counts: dict[str, int], lost: bool
 ) -> None:
-    found = between([*map(framed, source)], [*map(copied, target)])
+    found = bodies_between(source, target, lost=lost)
     assert found.parts == parts
     assert {name: getattr(found.counts, name) for name in counts} == counts
     assert found.counts.stopped is None
@@ -387,11 +397,12 @@ BY_RULES: dict[str, tuple[list[bytes], list[bytes], Rules, list[Any], dict[str, 
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("lost", [False, True])
 @pytest.mark.parametrize(("source", "target", "rules", "parts", "counts"), BY_RULES.values(), ids=BY_RULES)
 def test_other_messages_in_the_target_are_differences_or_counted_by_the_rules(
-    source: list[bytes], target: list[bytes], rules: Rules, parts: list[Any], counts: dict[str, int]
+    source: list[bytes], target: list[bytes], rules: Rules, parts: list[Any], counts: dict[str, int], lost: bool
 ) -> None:
-    found = between([*map(framed, source)], [*map(copied, target)], comparing=rules)
+    found = bodies_between(source, target, lost=lost, comparing=rules)
     assert found.parts == parts
     assert {name: getattr(found.counts, name) for name in counts} == counts
     assert parts or found.same
