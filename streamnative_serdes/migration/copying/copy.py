@@ -168,7 +168,7 @@ class _Run:
         self._unwritten: set[int] = self._inlet.next.keys() - known.keys()
         for partition, place in self._inlet.next.items():
             progress = known.get(partition) or Progress(place, places=not wishes.transactions)
-            report.progress[partition] = replace(progress, next=place)
+            report.progress[partition] = replace(progress, next=place, keys=wishes.rules.keys)
         schemas = stack.enter_context(schemas_of(route, reading=True))
         self._copier = MessageCopier(rewriter, schemas, wishes.rules)
         self._commit(_Batch())

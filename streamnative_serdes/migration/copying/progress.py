@@ -7,7 +7,7 @@ There is a message for the progress of each partition, one for each anchor, and 
     key     {"source": "orders@CLUSTER", "partition": 0}
     value   {"next": 81234, "copied": 81200, "bad": 34, "last": [81233, 81199], "places": false,
              "read": [81233, 1732368000000, "DIGEST"], "written": [81199, 1732368000000, "DIGEST"],
-             "ids": ["ID", "ID"], "letters": ["topic:orders-snip42.dead-letters"]}
+             "ids": ["ID", "ID"], "letters": ["topic:orders-snip42.dead-letters"], "keys": "keep"}
 
     key     {"source": "orders@CLUSTER", "partition": 0, "anchor": 80000}
     value   {"target": 79966}
@@ -22,7 +22,7 @@ more.
 
 ``read`` is the last message of the source that was read, ``written`` is the last copy, and ``ids`` are the ids of
 source and target, if their brokers have ids: these three identify the topics. ``letters`` is the place of dead
-letters.
+letters, and ``keys`` is what was done to keys.
 
 The owner of a target is the last process that has claimed it in the progress topic. Each process writes a claim at
 its start, and ends when another process writes a later claim. With transactions, the broker fences the earlier
@@ -42,6 +42,8 @@ from confluent_kafka import Message
 
 from streamnative_serdes._kafka import TopicConsumer, committed_messages, place_of
 from streamnative_serdes.errors import SerdesError
+
+from .messages import Keys
 
 SUFFIX: Final = ".migration-state"
 _MOST: Final = 1 << 63
@@ -86,6 +88,7 @@ class Progress:
     written: Kept | None = None  # the last copy; None before the first
     ids: tuple[str | None, str | None] = (None, None)  # of source and target; None if the broker has no ids
     letters: tuple[str, ...] = ()  # the place of dead letters: ``topic:NAME`` or ``file:PATH``
+    keys: Keys | None = None  # the rule for keys; None if an earlier version has begun the copy
 
     @classmethod
     def of(cls, tree: Mapping[str, Any]) -> Progress:
@@ -128,6 +131,8 @@ class ProgressTopic:
         """Key and value of one message of the topic, checked. Raises SerdesError."""
         try:
             key, value = json.loads(message.key() or b""), json.loads(message.value() or b"")
+            if type(value) is dict and "next" in value:
+                value.setdefault("keys", None)  # earlier versions did not write it
             _check(key, value)
         except (ValueError, TypeError, RecursionError) as error:
             raise SerdesError(
@@ -211,6 +216,7 @@ _KINDS: Final[tuple[tuple[_Members, _Members], ...]] = (  # of key and value
                     and all(type(each) is str and each.startswith(("topic:", "file:")) for each in part)
                 ),
             ),
+            "keys": _Form("keep, strip or null", lambda part: part in ("keep", "strip", None)),
         },
     ),
     ({**_PLACE, "anchor": _NUMBER}, {"target": _NUMBER}),

@@ -168,11 +168,14 @@ class Wishes:
 
 
 def require_same_mode(target: str, known: Mapping[int, Progress], wishes: Wishes) -> None:
-    """Raises ConfigError if the copy was begun with transactions and is to continue without, or the other way round."""
+    """Raises ConfigError if the copy was begun with another choice about transactions, or another rule for keys."""
     if any(progress.places == wishes.transactions for progress in known.values()):
         begun = "without" if wishes.transactions else "with"
         hint = f"go on with --transactions {'off' if wishes.transactions else 'on'}"
         raise ConfigError(f"copying to topic {target} was begun {begun} transactions", hint=hint)
+    keys = next((each.keys for each in known.values() if each.keys not in (None, wishes.rules.keys)), None)
+    if keys is not None:
+        raise ConfigError(f"copying to topic {target} was begun with --keys {keys}", hint=f"go on with --keys {keys}")
 
 
 def find_places(

@@ -94,7 +94,9 @@ class SparkCopy:
             for partition, start in starts.items():
                 progress = known.get(partition) or Progress(start, places=True)
                 letters = tuple(dict.fromkeys((*progress.letters, letters_of(route.target, wishes))))
-                report.progress[partition] = replace(progress, next=start, ids=self._same.ids, letters=letters)
+                report.progress[partition] = replace(
+                    progress, next=start, ids=self._same.ids, letters=letters, keys=wishes.rules.keys
+                )
             begun = {number: report.progress[number] for number in starts.keys() - known.keys()}
             self._say(topic, topic.all_words(begun))
             return self._rounds(report, ends, task, topic, owner)

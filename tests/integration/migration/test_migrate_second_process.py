@@ -63,8 +63,10 @@ def test_a_second_process_copies_as_the_first_one_does(migration: Migration) -> 
     def start_another(report: Report) -> None:
         if not failed:
             failed.append(migration("--transactions", "off", code=2))
+            failed.append(migration("--keys", "strip", code=2))
 
     report = TopicCopy(migration.state, Wishes(), start_another).run()
     assert report.copied == 300
     assert "was begun with transactions" in failed[0]["message"]
+    assert "was begun with --keys keep" in failed[1]["message"]
     migration.check_target()

@@ -18,7 +18,7 @@ from streamnative_serdes.errors import ConfigError, SerdesError
 from streamnative_serdes.migration.copying import copy as copying
 from streamnative_serdes.migration.copying import groups, progress, resuming
 from streamnative_serdes.migration.copying.dead_letters import DeadLetter, DeadLetterFile
-from streamnative_serdes.migration.copying.messages import PLACE
+from streamnative_serdes.migration.copying.messages import PLACE, Rules
 from streamnative_serdes.migration.copying.progress import Kept, Progress, ProgressTopic
 from streamnative_serdes.migration.copying.resuming import Wishes, behind_copies, find_places
 from streamnative_serdes.migration.route import Route, Side
@@ -75,6 +75,14 @@ def test_what_is_written_is_read_with_sorted_anchors_and_the_last_word_of_each_p
     assert topic(None).read() == {0: one, 2: Progress(0)}
 
 
+def test_progress_of_an_earlier_version_does_not_say_how_keys_were_copied(topics: FakeTopics) -> None:
+    key, value = topic().words(0, Progress(5, keys="strip"))
+    topics["to.migration-state"] = [message(key, value)]
+    assert topic().read() == {0: Progress(5, keys="strip")}
+    topics["to.migration-state"] = [message(key, value.replace(b', "keys": "strip"', b""))]
+    assert topic().read() == {0: Progress(5)}
+
+
 def test_no_topic_is_no_progress(topics: FakeTopics) -> None:
     assert topic().read() == {}
 
@@ -105,7 +113,7 @@ def test_another_message_is_refused_with_its_place(topics: FakeTopics, key: Any,
     [("next", "5"), ("next", -1), ("next", 1 << 63), ("next", True), ("next", 1.0), ("copied", None), ("bad", []),
      ("last", [1]), ("last", {}), ("last", ["1", 2]), ("places", 1), ("read", [1, 2]), ("read", [1, "2", "3"]),
      ("written", "text"), ("ids", [1, 2]), ("ids", None), ("letters", ["orders"]), ("letters", [[]]),
-     ("partition", "x"), ("partition", 0.5), ("source", 1)],
+     ("keys", "other"), ("keys", []), ("partition", "x"), ("partition", 0.5), ("source", 1)],
 )  # fmt: skip
 def test_a_wrong_value_is_refused_with_the_topic_and_the_member(topics: FakeTopics, name: str, part: Any) -> None:
     trees = [{**json.loads(words), **({name: part} if name in json.loads(words) else {})} for words in (KEY, VALUE)]
@@ -151,6 +159,14 @@ def test_a_copy_goes_on_as_it_was_begun(topics: FakeTopics, transactions: bool) 
     known[1].places = transactions
     with pytest.raises(ConfigError, match=f"was begun {begun} transactions"):
         found(known, transactions=transactions)
+
+
+@pytest.mark.parametrize("keys", ["keep", "strip"])
+def test_a_copy_goes_on_with_the_keys_it_was_begun_with(topics: FakeTopics, keys: Any) -> None:
+    known = {0: Progress(5, places=True, keys=keys), 1: Progress(6, places=True)}  # of partition 1, it is unknown
+    assert found(known, rules=Rules(keys))[0] == {0: 5, 1: 6}
+    with pytest.raises(ConfigError, match=f"was begun with --keys {keys}"):
+        found(known, rules=Rules("strip" if keys == "keep" else "keep"))
 
 
 def test_without_transactions_the_copies_say_where_to_go_on(topics: FakeTopics) -> None:
