@@ -25,6 +25,12 @@ def register(
     return version
 
 
+def delete(registry: LocalRegistry, topic: str = "t", *, force: bool = True) -> None:
+    """Delete a topic's schemas: ``force`` as if there had never been any, else by a version of its own."""
+    url = f"{registry.url}/admin/v2/schemas/public/default/{topic}/schema"
+    requests.delete(url, params={"force": str(force).lower()}, timeout=10).raise_for_status()
+
+
 def header(version: int) -> bytes:
     return b"\x03\x04" + version.to_bytes(8, "big")
 

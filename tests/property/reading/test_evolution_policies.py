@@ -10,7 +10,6 @@ from itertools import accumulate
 from typing import Any
 
 import pytest
-import requests
 from avro_evolution import Gentle, definitions, renamed
 from avro_strategies import ALL_LOGICAL, Maker
 from hypothesis import given
@@ -141,8 +140,7 @@ def histories(draw: Any) -> tuple[dict[str, list[Version]], list[tuple[str, str,
 
 def accepting(registry: LocalRegistry) -> dict[str, Any]:
     """Let the registry accept each schema; the options for it."""
-    strategy = f"{registry.url}/admin/v2/namespaces/public/default/schemaCompatibilityStrategy"
-    requests.put(strategy, json="ALWAYS_COMPATIBLE", timeout=10).raise_for_status()
+    registry.set_strategy("ALWAYS_COMPATIBLE")
     return {"schema.registry.url": registry.url}
 
 

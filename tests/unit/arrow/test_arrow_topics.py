@@ -7,7 +7,7 @@ import pickle
 from typing import Any
 
 import pytest
-import requests
+from any_type import delete, register
 from conf import conf
 
 pa = pytest.importorskip("pyarrow")
@@ -204,9 +204,7 @@ def test_a_batch_does_not_request_each_version_that_damaged_headers_name(
 
 def test_versions_are_requested_one_by_one_if_one_is_not_avro(registry: LocalRegistry) -> None:
     registry.set_strategy("ALWAYS_COMPATIBLE")
-    url = f"{registry.url}/admin/v2/schemas/public/default/t/schema"
-    body = {"type": "STRING", "schema": "", "properties": {}}
-    requests.post(url, json=body, timeout=10).raise_for_status()
+    register(registry, "t", "STRING")
     (message,) = written(registry, 1)
     rows = pa.array([header(8) + b"\xff", header(9) + b"\xff", message])
     reader = KafkaAvroDeserializer(conf(registry, **{"fallback.to.latest": False}), USER)
@@ -231,8 +229,7 @@ def test_a_recreated_topic_is_detected_in_the_middle_of_a_batch(
     deserializer = KafkaAvroDeserializer(conf(registry), reader)
     assert deserializer.deserialize_batch("t", pa.array([old])).to_pylist() == [{"name": "ann", "age": 0.0}]
 
-    url = f"{registry.url}/admin/v2/schemas/public/default/t/schema?force=true"
-    requests.delete(url, timeout=10).raise_for_status()
+    delete(registry)
     new = KafkaAvroSerializer(conf(registry, **{"retries.wait.ms": 201}), number).serialize("t", {"age": 2.5})
     batch = deserializer.deserialize_batch("t", pa.array([new, new]))
     assert batch.to_pylist() == [{"name": "", "age": 2.5}] * 2
@@ -249,8 +246,7 @@ def test_a_version_missing_in_the_recreated_topic_is_an_error_of_each_of_its_row
         {"name": "v1"},
     ]
 
-    url = f"{registry.url}/admin/v2/schemas/public/default/t/schema?force=true"
-    requests.delete(url, timeout=10).raise_for_status()
+    delete(registry)
     KafkaAvroSerializer(conf(registry, **{"retries.wait.ms": 201}), USER).serialize("t", ANN)
     rows = pa.array([second[:-1], second[:-1], second, first])
     batch = deserializer.deserialize_batch("t", rows, error_column="why")
@@ -269,8 +265,7 @@ def test_the_error_for_a_message_unreadable_after_recreation_says_what_it_looks_
     deserializer = KafkaAvroDeserializer(conf(registry), version(0))
     assert deserializer.deserialize_batch("t", pa.array([b"\6ann"])).to_pylist() == [ANN]
 
-    url = f"{registry.url}/admin/v2/schemas/public/default/t/schema?force=true"
-    requests.delete(url, timeout=10).raise_for_status()
+    delete(registry)
     KafkaAvroSerializer(conf(registry, **{"retries.wait.ms": 201}), version(1)).serialize("t", ANN)
     error = refused(registry, [b"\0\0\0\0\5\xff"])
     assert str(error).startswith("topic t, row 0, schema version 0, ")

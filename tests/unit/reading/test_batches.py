@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import requests
+from any_type import register
 from consumed import Message
 
 from streamnative_serdes import (
@@ -163,9 +163,7 @@ def test_an_unknown_version_is_an_error_of_the_message(registry: LocalRegistry) 
 @pytest.mark.parametrize("schema", [None, USER])
 def test_a_version_that_is_not_avro_is_an_error_of_the_message(registry: LocalRegistry, schema: Any) -> None:
     registry.set_strategy("ALWAYS_COMPATIBLE")
-    url = f"{registry.url}/admin/v2/schemas/public/default/users/schema"
-    body = {"type": "STRING", "schema": "", "properties": {}}
-    requests.post(url, json=body, timeout=10).raise_for_status()
+    register(registry, "users", "STRING")
     good = KafkaAvroSerializer({"schema.registry.url": registry.url}, USER).serialize("users", BOB)
     assert good == b"\x03\x04" + (1).to_bytes(8, "big") + b"\x06bob"
     reader = KafkaAvroDeserializer({"schema.registry.url": registry.url}, schema)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import requests
+from any_type import delete
 from confluent_kafka.serialization import MessageField, SerializationContext
 from confluent_stand_in import ConfluentStandIn
 from travelled import unpickled
@@ -284,8 +284,7 @@ def test_a_new_version_that_the_registry_cannot_be_asked_for_does_not_count(
 def test_a_version_without_a_valid_schema_does_not_count(conf: dict[str, Any], registry: LocalRegistry) -> None:
     deserializer = seeing(conf)
     assert read(deserializer, 0, 1) == [0, 1]
-    url = f"{registry.url}/admin/v2/schemas/public/default/t/schema"
-    requests.delete(url, timeout=10).raise_for_status()  # is version 4, of type DELETE
+    delete(registry, force=False)  # is version 4, of type DELETE
     with pytest.raises((SchemaError, SchemaNotFoundError)):
         deserializer.deserialize("t", framed(4))
     assert read(deserializer, 0, 1) == [1, 1]
@@ -311,8 +310,7 @@ def elsewhere() -> dict[str, Any]:
 
 def recreate(registry: LocalRegistry, versions: range, topic: str = "t") -> None:
     """As another process does."""
-    url = f"{registry.url}/admin/v2/schemas/public/default/{topic}/schema"
-    requests.delete(url, params={"force": "true"}, timeout=10).raise_for_status()
+    delete(registry, topic)
     register(registry, topic, versions, **elsewhere())
 
 
@@ -337,8 +335,7 @@ def test_a_recreated_topic_is_noticed_by_a_message_that_cannot_be_read(
     monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 0.0)
     deserializer = seeing(conf, **{"cache.latest.ttl.sec": 3600})
     assert read(deserializer, 0, 1, 0) == [0, 1, 1]
-    url = f"{registry.url}/admin/v2/schemas/public/default/t/schema"
-    requests.delete(url, params={"force": "true"}, timeout=10).raise_for_status()
+    delete(registry)
     count = {"type": "record", "name": "Count", "fields": [{"name": "n", "type": "double"}]}
     with KafkaAvroSerializer({**conf, **elsewhere()}, count) as other:
         message = other.serialize("t", {"n": 7.0})
@@ -536,7 +533,7 @@ TEXT: dict[str, Any] = {**AGE, "fields": [{"name": "age", "type": "string"}]}
 def incompatible(registry: LocalRegistry) -> list[bytes]:
     """Messages of the versions 0 and 1 of "t", of which neither is readable as the other; and 2, which is as 1."""
     url = {"schema.registry.url": registry.url}
-    allow_everything(registry)
+    registry.set_strategy("ALWAYS_COMPATIBLE")
     third = {**TEXT, "fields": [*TEXT["fields"], {"name": "note", "type": "string", "default": "-"}]}
     made = [
         KafkaAvroSerializer(url, each).serialize("t", value)
@@ -544,11 +541,6 @@ def incompatible(registry: LocalRegistry) -> list[bytes]:
     ]
     assert [message and message[9] for message in made] == [0, 1, 2]
     return [message for message in made if message is not None]
-
-
-def allow_everything(registry: LocalRegistry) -> None:
-    url = f"{registry.url}/admin/v2/namespaces/public/default/schemaCompatibilityStrategy"
-    requests.put(url, json="ALWAYS_COMPATIBLE", timeout=10).raise_for_status()
 
 
 @pytest.mark.parametrize("policy", ["latest.seen", "latest", "fixed"])

@@ -7,11 +7,11 @@ import pickle
 from typing import Any
 
 import pytest
-import requests
 
 pa = pytest.importorskip("pyarrow")
 
-from confluent_stand_in import ConfluentStandIn  # noqa: E402 - requires pyarrow
+from any_type import delete  # noqa: E402 - requires pyarrow
+from confluent_stand_in import ConfluentStandIn  # noqa: E402
 from versions import SEEN, as_version, bare, damaged, datum, framed, register, schema, shown  # noqa: E402
 
 from streamnative_serdes import (  # noqa: E402
@@ -333,8 +333,7 @@ def test_a_new_version_that_the_registry_cannot_be_asked_for_fails_the_batch(
 
 
 def test_a_message_that_cannot_be_converted_is_an_error_of_its_row(registry: LocalRegistry) -> None:
-    url = f"{registry.url}/admin/v2/namespaces/public/default/schemaCompatibilityStrategy"
-    requests.put(url, json="ALWAYS_COMPATIBLE", timeout=10).raise_for_status()
+    registry.set_strategy("ALWAYS_COMPATIBLE")
     conf = {"schema.registry.url": registry.url}
     number, text = (
         {"type": "record", "name": "User", "fields": [{"name": "age", "type": kind}]} for kind in ("int", "string")
@@ -359,8 +358,7 @@ _others = itertools.count(201)
 
 def recreate(registry: LocalRegistry, *schemas: Any) -> None:
     """As another process does, which shares no cache with this one."""
-    url = f"{registry.url}/admin/v2/schemas/public/default/t/schema"
-    requests.delete(url, params={"force": "true"}, timeout=10).raise_for_status()
+    delete(registry)
     conf = {"schema.registry.url": registry.url, "retries.wait.ms": next(_others)}
     for each in schemas:
         with KafkaAvroSerializer(conf, each) as serializer:

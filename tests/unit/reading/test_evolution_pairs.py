@@ -6,7 +6,6 @@ import pickle
 from typing import Any, Literal
 
 import pytest
-import requests
 from confluent_kafka.serialization import MessageField, SerializationContext
 from versions import SEEN, as_version, bare, datum, schema, shown
 
@@ -32,8 +31,7 @@ WRITER = {"reader.schema.incompatible": "writer"}
 
 def registered(registry: LocalRegistry, encoding: Encoding, *pairs: tuple[Any, Any]) -> dict[str, Any]:
     """Register the pairs as the versions of "t", whatever they are."""
-    strategy = f"{registry.url}/admin/v2/namespaces/public/default/schemaCompatibilityStrategy"
-    requests.put(strategy, json="ALWAYS_COMPATIBLE", timeout=10).raise_for_status()
+    registry.set_strategy("ALWAYS_COMPATIBLE")
     conf = {"schema.registry.url": registry.url}
     for number, pair in enumerate(pairs):
         with KafkaAvroSerializer({**conf, "key.value.framing": "value"}, KeyValueSchema(*pair, encoding)) as serializer:

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-import requests
+from any_type import delete
 from conf import conf
 
 pa = pytest.importorskip("pyarrow")
@@ -57,8 +57,7 @@ def register(registry: LocalRegistry, schema: dict[str, Any], topic: str = "t") 
 
 
 def recreate(registry: LocalRegistry, schema: dict[str, Any]) -> None:
-    url = f"{registry.url}/admin/v2/schemas/public/default/t/schema"
-    requests.delete(url, params={"force": "true"}, timeout=10).raise_for_status()
+    delete(registry)
     register(registry, schema)
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import json
 import pickle
-from collections.abc import Mapping
 from typing import Any, Final
 
+import any_type
 import pytest
-import requests
 from conf import conf
 
 pa = pytest.importorskip("pyarrow")
@@ -53,12 +52,8 @@ def registered(registry: LocalRegistry, schema: Any, topic: str = TOPIC) -> None
     KafkaAvroSerializer(conf(registry), schema).warm_up(topic)
 
 
-def post(
-    registry: LocalRegistry, kind: str, text: str = "", topic: str = TOPIC, properties: Mapping[str, str] | None = None
-) -> None:
-    url = f"{registry.url}/admin/v2/schemas/public/default/{topic}/schema"
-    body = {"type": kind, "schema": text, "properties": dict(properties or {})}
-    requests.post(url, json=body, timeout=10).raise_for_status()
+def post(registry: LocalRegistry, kind: str, schema: Any = "", topic: str = TOPIC, **properties: str) -> None:
+    any_type.register(registry, topic, kind, schema, properties)
 
 
 def joined(key: bytes | None, value: bytes | None) -> bytes:
@@ -648,7 +643,7 @@ def test_other_columns_of_a_kind_are_converted(registry: LocalRegistry) -> None:
 
 
 def test_a_string_in_another_charset_is_read_and_written(registry: LocalRegistry) -> None:
-    post(registry, "STRING", properties={"__charset": "ISO-8859-1"})
+    post(registry, "STRING", __charset="ISO-8859-1")
     payloads = ["zoë".encode("latin-1"), None, b""]
     batch = KafkaAvroDeserializer(conf(registry)).deserialize_batch(TOPIC, payloads)
     assert batch.to_pydict() == {"value": ["zoë", None, ""]}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable
 from typing import Any
 
+import any_type
 import pytest
-import requests
-from any_type import header
+from any_type import delete, header
 from confluent_kafka.serialization import MessageField, SerializationContext
 from schemas import record
 
@@ -173,10 +172,8 @@ def test_the_rule_applies_after_a_topic_was_recreated(
         return reader.deserialize_batch("t", pa.array([data])).to_pylist()[0] if pa else reader.deserialize("t", data)
 
     def recreate(kind: str) -> None:
-        url = f"{registry.url}/admin/v2/schemas/public/default/t/schema"
-        requests.delete(f"{url}?force=true", timeout=10).raise_for_status()
-        schema = {"type": "AVRO", "schema": json.dumps(record("Value", ("v", kind))), "properties": {}}
-        requests.post(url, json=schema, timeout=10).raise_for_status()
+        delete(registry)
+        any_type.register(registry, "t", "AVRO", record("Value", ("v", kind)))
 
     recreate("double")
     assert read(header(0) + Codec("double").encode(5.0)) == {"v": 5.0}

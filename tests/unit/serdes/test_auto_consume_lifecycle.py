@@ -7,8 +7,7 @@ import pickle
 from typing import Any
 
 import pytest
-import requests
-from any_type import framed, header, register
+from any_type import delete, framed, header, register
 from conf import conf
 from schemas import record
 from waiting import together
@@ -180,8 +179,7 @@ def test_a_recreated_topic_of_another_type_is_noticed_at_the_first_failure(regis
     found = reader.deserialize("t", bytes(8))
     assert found is not None
     assert found.native_object == 0
-    url = f"{registry.url}/admin/v2/schemas/public/default/t/schema?force=true"
-    requests.delete(url, timeout=10).raise_for_status()
+    delete(registry)
     register(registry, "t", "JSON", USER)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("streamnative_serdes._topics.binding._LEAST_SECONDS", 0.0)

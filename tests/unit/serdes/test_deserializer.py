@@ -5,8 +5,8 @@ import logging
 import pickle
 from typing import Any
 
+import any_type
 import pytest
-import requests
 from conf import conf
 from confluent_kafka.serialization import Deserializer, MessageField, SerializationContext
 from travelled import unpickled
@@ -255,20 +255,15 @@ def test_from_dict_gets_datum_and_context(users: LocalRegistry) -> None:
     assert deserializer(message, SerializationContext("users", MessageField.VALUE)) == ("bob", "users", "value")
 
 
-def post(registry: LocalRegistry, topic: str, kind: str, schema: str) -> None:
-    url = f"{registry.url}/admin/v2/schemas/public/default/{topic}/schema"
-    requests.post(url, json={"type": kind, "schema": schema, "properties": {}}, timeout=5).raise_for_status()
-
-
 def test_the_error_for_a_schema_of_another_type_names_the_type(registry: LocalRegistry) -> None:
-    post(registry, "texts", "STRING", "")
+    any_type.register(registry, "texts", "STRING")
     with pytest.raises(SchemaError, match=r"topic texts, schema version 0: expected a schema of type AVRO.*STRING"):
         KafkaAvroDeserializer(conf(registry)).deserialize("texts", b"abc")
 
 
 def test_a_schema_with_a_bad_default_still_reads(registry: LocalRegistry) -> None:
     text = '{"type":"record","name":"R","fields":[{"name":"a","type":"int","default":"x"}]}'
-    post(registry, "lenient", "AVRO", text)
+    any_type.register(registry, "lenient", "AVRO", text)
     assert KafkaAvroDeserializer(conf(registry)).deserialize("lenient", b"\x0e") == {"a": 7}
 
 

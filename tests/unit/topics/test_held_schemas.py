@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import requests
+from any_type import register
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, KafkaPulsarSerializer
 from streamnative_serdes.codec import Codec
@@ -41,10 +41,8 @@ def conf(registry: LocalRegistry) -> dict[str, Any]:
     return {"schema.registry.url": registry.url}
 
 
-def put(registry: LocalRegistry, topic: str, text: str, kind: str = "AVRO", **properties: str) -> None:
-    body = {"type": kind, "schema": text, "properties": properties}
-    url = f"{registry.url}/admin/v2/schemas/public/default/{topic}/schema"
-    requests.post(url, json=body, timeout=10).raise_for_status()
+def put(registry: LocalRegistry, topic: str, schema: Any, kind: str = "AVRO", **properties: str) -> None:
+    register(registry, topic, kind, schema, properties)
 
 
 @pytest.mark.parametrize("text", [ODD, json.dumps(json.loads(ODD), indent=1)], ids=["as it is", "spaced"])
@@ -64,7 +62,7 @@ def test_nothing_is_registered_that_the_topic_does_not_hold(registry: LocalRegis
 
 
 def test_a_default_with_which_the_registry_refuses_every_post_is_no_obstacle(registry: LocalRegistry) -> None:
-    put(registry, "t", json.dumps(BAD))
+    put(registry, "t", BAD)
     serializer = KafkaAvroSerializer({"schema.registry.url": registry.url}, BAD)
     assert serializer.serialize("t", {"a": 1}) == MESSAGE[:11]
 
@@ -83,13 +81,13 @@ def test_a_deserializer_reads_older_messages_by_it(registry: LocalRegistry) -> N
     first = {"type": "record", "name": "R", "fields": [{"name": "b", "type": "int"}]}
     newer = json.loads(ODD)
     newer["fields"][0]["default"], newer["fields"][1]["default"] = 7, "\u0001"
-    put(registry, "t", json.dumps(first))
+    put(registry, "t", first)
     registry.set_strategy("ALWAYS_COMPATIBLE")
-    put(registry, "t", json.dumps(newer))
+    put(registry, "t", newer)
     conf = {"schema.registry.url": registry.url}
     message = KafkaAvroSerializer(conf, first).serialize("t", {"b": 1})
     assert KafkaAvroDeserializer(conf, newer).deserialize("t", message) == {"a": 7, "p": b"\x01"}
-    put(registry, "u", json.dumps(first))
+    put(registry, "u", first)
     with pytest.raises(SchemaError, match=FAULT) as caught:
         KafkaAvroDeserializer(conf, newer).deserialize("u", message)
     assert caught.value.topic == "u"

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-import requests
+from any_type import delete, register
 from conf import conf
 from waiting import together
 
@@ -53,8 +53,7 @@ def test_a_missing_schema_is_requested_once(registry: LocalRegistry) -> None:
 
 
 def test_a_schema_of_another_type_is_requested_once(registry: LocalRegistry) -> None:
-    body = {"type": "STRING", "schema": "", "properties": {}}
-    requests.post(f"{registry.url}/admin/v2/schemas/public/default/t/schema", json=body, timeout=10).raise_for_status()
+    register(registry, "t", "STRING")
     registry.reset_calls()
     errors(lambda: KafkaAvroDeserializer(conf(registry)).deserialize("t", b"\x06bob"), SchemaError)
     assert registry.calls == {"GET schema": 1}
@@ -136,8 +135,7 @@ def test_a_refused_schema_is_posted_again_after_the_topic_lost_its_schemas(regis
     KafkaAvroSerializer(often, USER).serialize("t", BOB)
     writer = KafkaAvroSerializer(often, OTHER)
     errors(lambda: writer.serialize("t", {"id": 7}), IncompatibleSchemaError, 2)
-    url = f"{registry.url}/admin/v2/schemas/public/default/t/schema"
-    requests.delete(url, timeout=10).raise_for_status()
+    delete(registry, force=False)
     errors(lambda: writer.serialize("t", {"id": 7}), IncompatibleSchemaError, 1)
     binding = Binding.shared(config.parse(config.SERIALIZER_OPTIONS, often, strict=True))
     binding.confirm("t")
@@ -149,7 +147,7 @@ def test_a_topic_that_lost_its_schemas_has_no_latest_schema(registry: LocalRegis
     KafkaAvroSerializer(long, USER).serialize("t", BOB)
     binding = Binding.shared(config.parse(config.SERIALIZER_OPTIONS, long, strict=True))
     assert binding.latest("t")[0].version == 0
-    requests.delete(f"{registry.url}/admin/v2/schemas/public/default/t/schema", timeout=10).raise_for_status()
+    delete(registry, force=False)
     assert binding.latest("t")[0].version == 0  # cached until it expires, or a check finds that it was deleted
     binding.confirm("t")
     with pytest.raises(SchemaNotFoundError):

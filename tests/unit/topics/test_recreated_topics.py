@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import requests
+from any_type import delete
 from conf import conf
 from waiting import exit_code
 
@@ -51,11 +51,6 @@ def recreate(registry: LocalRegistry) -> Callable[..., bytes]:
 def elsewhere(registry: LocalRegistry) -> dict[str, Any]:
     """Return options that share no cache with :func:`conf`, as in another process."""
     return conf(registry, **{"pulsar.tenant": "public", "retries.wait.ms": 201})
-
-
-def delete(registry: LocalRegistry, topic: str = "t", *, force: bool) -> None:
-    url = f"{registry.url}/admin/v2/schemas/public/default/{topic}/schema"
-    requests.delete(url, params={"force": str(force).lower()}, timeout=10).raise_for_status()
 
 
 def until(condition: Callable[[], bool]) -> None:
