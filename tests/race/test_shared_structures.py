@@ -11,7 +11,6 @@ import gc
 import math
 import pickle
 import ssl
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -46,10 +45,8 @@ _T = TypeVar("_T")
 
 @pytest.fixture(autouse=True)
 def busy_switching() -> Iterator[None]:
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
+    with waiting.busy_switching():
+        yield
 
 
 def in_threads(work: Callable[[int], _T]) -> list[_T]:

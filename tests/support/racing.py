@@ -20,8 +20,8 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
@@ -186,7 +186,7 @@ class Race:
                 failures.append((tally.doing, error))
                 stop.set()
 
-        with busy_switching():
+        with waiting.busy_switching():
             threads = [threading.Thread(target=work, args=(tally,), daemon=True) for tally in tallies]
             for thread in threads:
                 thread.start()
@@ -446,14 +446,3 @@ def _require_equal(found: dict[str, Any], value: dict[str, Any]) -> None:
     """What was written comes back, as far as the version of the schema has it."""
     assert {name for name, _ in FIELDS} <= found.keys(), found
     assert found == {name: value[name] for name in found}, (found, value)
-
-
-@contextmanager
-def busy_switching() -> Iterator[None]:
-    """Threads switch as often as CPython lets them."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import TypeVar
 
 HANG_SECONDS = 90.0  # enough even for a busy machine
@@ -15,7 +17,7 @@ HANG_SECONDS = 90.0  # enough even for a busy machine
 _T = TypeVar("_T")
 
 
-def until(condition: Callable[[], object], what: str, seconds: float = HANG_SECONDS) -> None:
+def until(condition: Callable[[], object], what: str = "the condition is true", seconds: float = HANG_SECONDS) -> None:
     """Return as soon as ``condition()`` is true.
 
     Raises:
@@ -50,6 +52,17 @@ def together(threads: int, work: Callable[[int], _T], seconds: float = HANG_SECO
         threading.Thread(target=run, args=(number,), daemon=True).start()
     deadline = time.monotonic() + seconds
     return [outcome.result(max(0.0, deadline - time.monotonic())) for outcome in outcomes]
+
+
+@contextmanager
+def busy_switching() -> Iterator[None]:
+    """Threads switch as often as CPython lets them."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 def exit_code(child: int, seconds: float = HANG_SECONDS) -> int:

@@ -6,7 +6,6 @@ of the objects, when UUIDs have unusual forms, and when errors are created. With
 
 from __future__ import annotations
 
-import sys
 import uuid
 from collections import UserDict
 from collections.abc import Callable, Iterator
@@ -15,14 +14,13 @@ from random import Random
 from typing import Any
 
 import pytest
-from waiting import together
+from waiting import busy_switching, together
 
 from streamnative_serdes import DecodeError, EncodeError, KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.testing import LocalRegistry
 
 THREADS = 8
-SHORTEST = 1e-6  # seconds between switches of threads; CPython ignores smaller values
 TREE: dict[str, Any] = {
     "type": "record",
     "name": "Tree",
@@ -64,11 +62,9 @@ class Number:
 
 
 @pytest.fixture(autouse=True)
-def busy_switching() -> Iterator[None]:
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(SHORTEST)
-    yield
-    sys.setswitchinterval(before)
+def _busy_switching() -> Iterator[None]:
+    with busy_switching():
+        yield
 
 
 def in_threads(work: Callable[[Random], None], times: int) -> None:

@@ -242,13 +242,6 @@ def test_values_without_bytes_count_in_skipped_fields_too(kind: Any, good: bytes
         ColumnCodec(writer, reader, max_empty_values=2).decode(pa.array(rows))
 
 
-def test_trailing_bytes_are_an_error_unless_ignored() -> None:
-    data = pa.array([b"\2\0"])
-    with pytest.raises(DecodeError, match="expected the end of the message, got 1 more bytes"):
-        ColumnCodec("int").decode(data)
-    assert ColumnCodec("int", ignore_trailing_bytes=True).decode(data).column(0).to_pylist() == [1]
-
-
 # --- by version -------------------------------------------------------------------------------------------------------
 
 

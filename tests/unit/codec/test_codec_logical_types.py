@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from program import printed
+from rows import Row
 from schemas import record
 from wire import sized, varint
 
@@ -437,12 +438,7 @@ LOCAL_TIME = """
 import datetime as dt, time
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import EncodeError
-class Row(tuple):  # like pyspark.sql.Row, but faster to import
-    def __new__(cls, **fields):
-        self = tuple.__new__(cls, fields.values())
-        self.__fields__ = list(fields)
-        return self
-SPARK = {row}
+from {rows} import Row
 ts = {{"type": "long", "logicalType": "timestamp-micros"}}
 inner = {{"type": "record", "name": "I", "fields": [{{"name": "t", "type": ts}}]}}
 codec = Codec({{"type": "record", "name": "R", "fields": [{{"name": "a", "type": ts}}, {{"name": "l", "type":
@@ -466,7 +462,7 @@ print(codec.decode(codec.encode(Row(a=dt.datetime(2013, 7, 1), l=[], u=None)))["
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="TZ does not set the time zone of a process on Windows")
-@pytest.mark.parametrize("row", ["Row", "pyspark"])
+@pytest.mark.parametrize("rows", ["rows", "pyspark.sql"])
 @pytest.mark.parametrize(
     ("zone", "first_of_july"),
     [
@@ -475,26 +471,12 @@ print(codec.decode(codec.encode(Row(a=dt.datetime(2013, 7, 1), l=[], u=None)))["
         ("UTC", "2013-07-01T00:00:00+00:00"),
     ],
 )
-def test_naive_datetimes_are_local_time_only_in_a_row(zone: str, first_of_july: str, row: str) -> None:
-    if row == "pyspark" and (not importlib.util.find_spec("pyspark") or zone == "UTC"):
+def test_naive_datetimes_are_local_time_only_in_a_row(zone: str, first_of_july: str, rows: str) -> None:
+    if rows == "pyspark.sql" and (not importlib.util.find_spec("pyspark") or zone == "UTC"):
         pytest.skip("needs pyspark; two zones are enough for the real Row")
-    code = LOCAL_TIME.format(row=row if row == "Row" else "None")
-    if row == "pyspark":
-        code = code.replace("SPARK = None", "from pyspark.sql import Row")
     path = os.pathsep.join(path for path in sys.path if path)
 
-    assert printed("-c", code, TZ=zone, PYTHONPATH=path).startswith(first_of_july)
-
-
-class Row(tuple):
-    """Has the attributes of a pyspark.sql.Row."""
-
-    __fields__: list[str]
-
-    def __new__(cls, **fields: Any) -> Row:
-        self = tuple.__new__(cls, fields.values())
-        self.__fields__ = list(fields)
-        return self
+    assert printed("-c", LOCAL_TIME.format(rows=rows), TZ=zone, PYTHONPATH=path).startswith(first_of_july)
 
 
 class Pair(NamedTuple):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import pytest
+from rows import Row
 from schemas import array, enum, mapping, record
 
 from streamnative_serdes.codec import Codec
@@ -79,24 +80,12 @@ class Readable(collections.abc.Mapping[str, Any]):
         return len(self._values)
 
 
-class Row(tuple[Any, ...]):
-    """Has the attributes of a pyspark.sql.Row."""
-
-    __fields__: list[str]
-
-
-def row(**values: Any) -> Row:
-    made = Row(values.values())
-    made.__fields__ = list(values)
-    return made
-
-
 def extra(b: Any, a: int) -> dict[str, Any]:
     return {"b": b, "extra": 5, "a": a}
 
 
 NESTED = record("R", ("a", "int"), ("b", ["null", "R", "string"]))
-MAKERS: list[Any] = [dict, Pair, Swapped, Plain, Slotted, Frozen, Child, Asked, Readable, row, extra]
+MAKERS: list[Any] = [dict, Pair, Swapped, Plain, Slotted, Frozen, Child, Asked, Readable, Row, extra]
 MAKERS += [collections.OrderedDict, collections.UserDict]
 
 
@@ -123,17 +112,17 @@ def test_a_column_of_a_row_that_differs_only_in_case_is_an_error() -> None:
     schema = {**record("R", ("a", "int"), ("b", ["null", "R"])), "name": "R"}
     schema["fields"] = [{**field, "default": None if field["name"] == "b" else 0} for field in schema["fields"]]
     codec = Codec(schema, unmatched_columns="ignore")
-    assert codec.decode(codec.encode(row(more=1, a=2))) == {"a": 2, "b": None}
-    assert codec.decode(codec.encode(row(B=1, b=row(a=2, A=3)))) == {"a": 0, "b": {"a": 2, "b": None}}
+    assert codec.decode(codec.encode(Row(more=1, a=2))) == {"a": 2, "b": None}
+    assert codec.decode(codec.encode(Row(B=1, b=Row(a=2, A=3)))) == {"a": 0, "b": {"a": 2, "b": None}}
     with pytest.raises(
         EncodeError, match=r"record R has a field a, but the row has a column 'A' .hint: rename the column"
     ):
-        codec.encode(row(A=1, b=None))
+        codec.encode(Row(A=1, b=None))
     with pytest.raises(EncodeError, match="field b: record R has a field b, but the row has a column 'B'"):
-        codec.encode(row(a=1, b=row(a=1, B=None)))
+        codec.encode(Row(a=1, b=Row(a=1, B=None)))
     with pytest.raises(EncodeError, match="record R has no field for any of the row's columns 'x', 'y'"):
-        codec.encode(row(x=1, y=2))
-    assert codec.decode(codec.encode(row())) == {"a": 0, "b": None}
+        codec.encode(Row(x=1, y=2))
+    assert codec.decode(codec.encode(Row())) == {"a": 0, "b": None}
     assert codec.decode(codec.encode({"A": 1})) == {"a": 0, "b": None}  # extra keys of dicts are ignored
 
 
@@ -174,7 +163,7 @@ def test_an_object_that_is_not_a_record_is_refused_with_a_hint(datum: Any, schem
 
 
 def test_rows_and_named_tuples_are_refused_as_arrays() -> None:
-    for datum in (Pair(1, 2), row(a=1, b=2)):
+    for datum in (Pair(1, 2), Row(a=1, b=2)):
         with pytest.raises(EncodeError, match="expected array"):
             Codec(INTS).encode(datum)
 
@@ -203,7 +192,7 @@ def survives(schema: Any, datum: Any) -> None:
 
 @pytest.mark.parametrize("union", [False, True])
 @pytest.mark.parametrize(
-    "kind", [Plain, Slotted, Asked, Readable, row, Pair, collections.UserDict, collections.OrderedDict]
+    "kind", [Plain, Slotted, Asked, Readable, Row, Pair, collections.UserDict, collections.OrderedDict]
 )
 def test_an_object_that_drops_its_last_reference_during_encoding_does_no_harm(kind: Any, union: bool) -> None:
     outer: list[Any] = []
@@ -240,9 +229,9 @@ def test_a_property_may_drop_the_last_reference_to_its_object() -> None:
 
 
 def test_the_names_of_a_row_may_change_during_encoding() -> None:
-    datum = row(a=1, b=None)
+    datum = Row(a=1, b=None)
     object.__setattr__(datum, "__fields__", names := ["b", "a"])
-    made = Row([None, Acting(names.clear)])
+    made = Row(b=None, a=Acting(names.clear))
     made.__fields__ = names
 
     assert Codec(record("R", ("a", "int"), ("b", "null"), ("c", "int", 3))).encode(made) == b"\x02\x06"

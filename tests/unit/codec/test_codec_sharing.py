@@ -7,12 +7,11 @@ import gc
 import os
 import pickle
 import sys
-import threading
 from typing import Any
 
 import pytest
 from schemas import record
-from waiting import join
+from waiting import busy_switching, together
 
 from streamnative_serdes._schema import parse
 from streamnative_serdes.codec import Codec
@@ -47,10 +46,10 @@ def wide(number: int) -> dict[str, Any]:
 
 
 def test_eight_threads_on_one_codec_get_correct_values_and_errors() -> None:
-    codec, wrong, before = Codec(WIDE), [], sys.getswitchinterval()
+    codec, wrong = Codec(WIDE), []
 
-    def work(first: int) -> None:
-        for number in range(first, first + 400):
+    def work(thread: int) -> None:
+        for number in range(thread * 1000, thread * 1000 + 400):
             if codec.decode(codec.encode(wide(number))) != wide(number):
                 wrong.append(number)
             bad = wide(number)
@@ -63,14 +62,8 @@ def test_eight_threads_on_one_codec_get_correct_values_and_errors() -> None:
             else:
                 wrong.append(number)
 
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [threading.Thread(target=work, args=(i * 1000,)) for i in range(8)]
-        for thread in threads:
-            thread.start()
-        join(*threads)
-    finally:
-        sys.setswitchinterval(before)
+    with busy_switching():
+        together(8, work)
     assert wrong == []
 
 

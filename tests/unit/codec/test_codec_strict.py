@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import fastavro
 import pytest
+from rows import Row
 from schemas import array, mapping, record
 
 from streamnative_serdes import KafkaAvroSerializer
@@ -34,18 +35,6 @@ STRICT, LENIENT = {"validate_strict": True}, {"validate_strict_allow_default": T
 BOTH = {**STRICT, **LENIENT}
 
 
-class Row(tuple[Any, ...]):
-    """Has the attributes of a pyspark.sql.Row."""
-
-    __fields__: list[str]
-
-
-def row(**values: Any) -> Row:
-    made = Row(values.values())
-    made.__fields__ = list(values)
-    return made
-
-
 def named(**values: Any) -> Any:
     return collections.namedtuple("named", values)(**values)  # type: ignore[misc]
 
@@ -58,7 +47,7 @@ def slotted(**values: Any) -> Any:
     return make_dataclass("slotted", values, slots=True)(**values)
 
 
-KINDS = [dict, collections.OrderedDict, collections.UserDict, named, row, instance, slotted]
+KINDS = [dict, collections.OrderedDict, collections.UserDict, named, Row, instance, slotted]
 KINDS.append(lambda **values: types.MappingProxyType(values))
 
 
@@ -125,7 +114,7 @@ def test_missing_fields_are_refused_according_to_the_options(
         ({"pet": ("Inner", {"x": 1, "y": 1, "z": 1})}, "pet", "record Inner has no field 'z'"),
         ({"pet": {"x": 1}}, "pet.y", ASKED),
         ({"pets": [{"x": 1, "y": 1}, {"x": 1, "y": 1, "-x": 1}]}, "pets[1]", "record Inner has no field '-x'"),
-        ({"by": {"k": row(x=1, y=2, z=3)}}, 'by["k"]', "record Inner has no field 'z'"),
+        ({"by": {"k": Row(x=1, y=2, z=3)}}, 'by["k"]', "record Inner has no field 'z'"),
         ({5: 1, b"x": 1, "s": 1}, "", "record User has no field 5, b'x', 's'"),
         ({"x" * 10_000: 1}, "", "record User has no field 'xxx"),
         ({f"x{i}": 1 for i in range(1000)}, "", "'x19' (hint"),
@@ -188,7 +177,7 @@ class Counter(NamedTuple):
 
 
 def test_fields_for_which_a_short_row_has_no_value_are_missing() -> None:
-    short = Row([1])
+    short = Row(x=1)
     short.__fields__ = ["x", "y"]
 
     assert Codec(INNER).encode(short) == b"\x02\x00"

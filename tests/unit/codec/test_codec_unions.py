@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from child import run_limited
+from rows import Row
 from schemas import array, enum, fixed, logical, mapping, record
 from unions import (
     CAT,
@@ -234,20 +235,13 @@ class Sold(NamedTuple):
     total: Any
 
 
-class Row(tuple[Any, ...]):
-    """As pyspark.sql.Row, but faster to import."""
-
-    __fields__ = ("id", "total")
-    __slots__ = ()
-
-
 WRONG = {"id": "1", "total": "9.50"}
 
 
 @pytest.mark.parametrize(
     "datum",
     [WRONG, {**WRONG, "lines": ["a"]}, collections.OrderedDict(WRONG), collections.UserDict(WRONG),
-     types.MappingProxyType(WRONG), Bought("1", "9.50"), Sold("1", "9.50"), Row(("1", "9.50"))],
+     types.MappingProxyType(WRONG), Bought("1", "9.50"), Sold("1", "9.50"), Row(**WRONG)],
     ids=lambda datum: type(datum).__name__,
 )  # fmt: skip
 @pytest.mark.parametrize("strict", [False, True])
@@ -338,6 +332,7 @@ DEEP = """
 import threading
 from collections import UserDict, namedtuple
 from dataclasses import dataclass
+from rows import Row
 from schemas import record
 
 A = record("A", ("n", ["null", "A", record("B", ("n", ["null", "A", "B"]), ("x", "int", 1))]))
@@ -352,12 +347,9 @@ class Asked:
     @property
     def n(self): return self.m
 
-class Row(tuple):
-    __fields__ = ["n"]
-
 Named = namedtuple("Named", "n")
 MAKERS = [lambda d: {"n": d}, lambda d: ("B", {"n": d}), lambda d: {"-type": "B", "n": d}, Plain, Asked, Named,
-          lambda d: Row([d]), lambda d: UserDict(n=d)]
+          lambda d: Row(n=d), lambda d: UserDict(n=d)]
 
 def nested(make, levels):
     datum = None

@@ -7,6 +7,7 @@ import types
 from typing import Any
 
 import pytest
+from rows import Row
 
 from streamnative_serdes import ConfigError, EncodeError, KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes.codec import Codec
@@ -191,17 +192,6 @@ def test_the_option_of_the_serializer_applies() -> None:
 
 
 # --- rows of Spark, and other objects ---------------------------------------------------------------------------------
-
-
-class Row(tuple[Any, ...]):
-    """Has the attributes of a pyspark.sql.Row: a tuple with column names."""
-
-    __fields__: tuple[str, ...]
-
-    def __new__(cls, **columns: Any) -> Row:
-        row = super().__new__(cls, columns.values())
-        row.__fields__ = tuple(columns)
-        return row
 
 
 def test_a_row_with_a_renamed_column_is_an_error() -> None:

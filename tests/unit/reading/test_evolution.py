@@ -7,9 +7,7 @@ import copy
 import itertools
 import json
 import pickle
-import sys
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,6 +16,7 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from confluent_stand_in import ConfluentStandIn
 from travelled import unpickled
 from versions import SEEN, as_version, bare, damaged, datum, framed, register, schema, shown
+from waiting import busy_switching, together, until
 
 from streamnative_serdes import (
     ConfigError,
@@ -290,16 +289,6 @@ def test_a_version_without_a_valid_schema_does_not_count(conf: dict[str, Any], r
     assert read(deserializer, 0, 1) == [1, 1]
 
 
-def until(condition: Callable[[], Any]) -> None:
-    """A topic is checked at most once in a while."""
-    patience = threading.Event()
-    for _ in range(3_000):
-        if condition():
-            return
-        patience.wait(0.01)
-    raise AssertionError("it never happened")
-
-
 _others = itertools.count(201)
 
 
@@ -412,10 +401,8 @@ def test_a_copy_does_not_ask_the_registry_again(conf: dict[str, Any], registry: 
 def test_no_message_that_is_begun_later_goes_back_in_any_thread(conf: dict[str, Any]) -> None:
     deserializer, failed = seeing(conf), []
     highest = [0]  # as which version a message came out so far; only ever grows
-    start = threading.Barrier(4)
 
     def work(number: int) -> None:
-        start.wait(30)
         for step in range(400):
             version = min(3, (step + number * 37) // 120 + (step % 3) - 1) if step > 3 else 0
             before = highest[0]
@@ -425,16 +412,8 @@ def test_no_message_that_is_begun_later_goes_back_in_any_thread(conf: dict[str, 
             while found > highest[0]:
                 highest[0] = found
 
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(60)
-    finally:
-        sys.setswitchinterval(interval)
+    with busy_switching():
+        together(4, work)
     assert not failed
     assert highest == [3]
 

@@ -111,11 +111,6 @@ def test_a_batch_is_the_highest_of_what_was_seen_and_of_what_it_holds(conf: dict
     assert [read(deserializer, *batch) for batch in batches] == [1, 1, 2, 2, 2, 3, 3]
 
 
-@pytest.mark.parametrize("order", list(itertools.permutations([0, 1, 3])))
-def test_the_order_within_a_batch_does_not_matter(conf: dict[str, Any], order: tuple[int, ...]) -> None:
-    assert read(seeing(conf), *order, 0) == 3
-
-
 def test_rows_and_batches_see_the_same(conf: dict[str, Any]) -> None:
     deserializer = seeing(conf)
     assert row_of(deserializer, 1) == 1
@@ -130,14 +125,6 @@ def test_rows_that_were_bound_before_a_batch_do_not_go_back(conf: dict[str, Any]
     assert [row_of(deserializer, 0) for _ in range(3)] == [0, 0, 0]
     assert read(deserializer, 2) == 2
     assert row_of(deserializer, 0) == 2
-
-
-def test_topics_do_not_mix(conf: dict[str, Any], registry: LocalRegistry) -> None:
-    register(registry, "u", range(3))
-    deserializer = seeing(conf)
-    assert read(deserializer, 3) == 3
-    assert [read(deserializer, *batch, topic="u") for batch in ((0,), (1, 0), (0,))] == [0, 1, 1]
-    assert read(deserializer, 0) == 3
 
 
 def test_a_version_is_asked_for_once(conf: dict[str, Any], registry: LocalRegistry) -> None:
@@ -203,12 +190,6 @@ def test_columns_that_were_asked_for_count(conf: dict[str, Any]) -> None:
     assert later.columns("t").arrow_schema == arrow_schema_of(schema(1))
     assert row_of(later, 2) == 2
     assert later.columns("t").arrow_schema == arrow_schema_of(schema(2))
-
-
-def test_a_batch_without_messages_does_not_go_back(conf: dict[str, Any]) -> None:
-    deserializer = seeing(conf)
-    assert read(deserializer, 1) == 1
-    assert [read(deserializer), read(deserializer, None), read(deserializer, 0)] == [1, 1, 1]
 
 
 def test_a_topic_without_a_schema_has_no_columns(conf: dict[str, Any]) -> None:

@@ -177,27 +177,6 @@ def test_inline_topics_have_no_keys_of_their_own(inline: LocalRegistry) -> None:
         KafkaAutoConsumeDeserializer(conf(inline))(KEY, SerializationContext("users", MessageField.KEY))
 
 
-@pytest.mark.parametrize("encoding", ["SEPARATED", "INLINE"])
-@pytest.mark.parametrize(
-    ("key", "value", "pair", "data"),
-    [
-        ("STRING", TypedSchema("JSON", USER), KeyValue("k", BOB), (b"k", b'{"name":"bob"}')),
-        (TypedSchema("JSON", ID), TypedSchema("JSON", USER), KeyValue(ONE, BOB), (b'{"id":1}', b'{"name":"bob"}')),
-        ("INT64", "BYTES", KeyValue(5, b"\xff"), (bytes(7) + b"\x05", b"\xff")),
-        ("BYTES", USER, KeyValue(b"", BOB), (b"", VALUE)),
-        (ID, "DOUBLE", KeyValue(ONE, 0.0), (KEY, bytes(8))),
-    ],
-)
-def test_halves_may_have_any_type(
-    registry: LocalRegistry, encoding: Any, key: Any, value: Any, pair: KeyValue, data: tuple[bytes, bytes]
-) -> None:
-    register(registry, "users", KeyValueSchema(key, value, encoding))
-    reader = KafkaAutoConsumeDeserializer(conf(registry))
-    own, body = data if encoding == "SEPARATED" else (None, sized(data[0]) + sized(data[1]))
-    for message in (body, header(0) + body):
-        assert read(reader, message, key=own).native_object == pair
-
-
 def test_errors_name_the_half_and_the_byte(registry: LocalRegistry) -> None:
     register(registry, "users", KeyValueSchema(ID, TypedSchema("JSON", USER), "SEPARATED"))
     reader = KafkaAutoConsumeDeserializer(conf(registry))

@@ -12,7 +12,6 @@ from confluent_kafka.serialization import Deserializer, MessageField, Serializat
 from travelled import unpickled
 
 from streamnative_serdes import (
-    ConfigError,
     DecodeError,
     KafkaAvroDeserializer,
     KafkaAvroSerializer,
@@ -265,13 +264,6 @@ def test_a_schema_with_a_bad_default_still_reads(registry: LocalRegistry) -> Non
     text = '{"type":"record","name":"R","fields":[{"name":"a","type":"int","default":"x"}]}'
     any_type.register(registry, "lenient", "AVRO", text)
     assert KafkaAvroDeserializer(conf(registry)).deserialize("lenient", b"\x0e") == {"a": 7}
-
-
-def test_keys_of_an_avro_topic_are_refused(users: LocalRegistry) -> None:
-    with pytest.raises(ConfigError, match="topic users: keys have a schema in topics of type KEY_VALUE only"):
-        KafkaAvroDeserializer(conf(users), is_key=True).deserialize("users", framed(0, USER, BOB))
-    with pytest.raises(ConfigError, match="keys"):
-        KafkaAvroDeserializer(conf(users))(framed(0, USER, BOB), SerializationContext("users", MessageField.KEY))
 
 
 @pytest.mark.parametrize(

@@ -299,12 +299,6 @@ def test_a_readers_schema_alone_is_that_of_the_half_that_is_read(registry: Local
         KafkaAvroDeserializer(conf(registry), '"bytes"').deserialize(TOPIC, old)
 
 
-def test_use_latest_version_holds_for_halves(registry: LocalRegistry) -> None:
-    old, _ = evolved(registry, key_value_framing="value")
-    reader = KafkaAvroDeserializer(conf(registry, use_latest_version=True))
-    assert reader.deserialize(TOPIC, old) == {**BOB, "mail": "-"}
-
-
 def test_an_unknown_version_falls_back_to_the_latest(registry: LocalRegistry) -> None:
     serializer = KafkaAvroSerializer(conf(registry), INLINE)
     body = serializer.serialize(TOPIC, ({"id": 1}, BOB))
@@ -325,35 +319,6 @@ def test_a_recreated_topic_is_noticed_by_a_message_that_cannot_be_read(registry:
 
 
 # Bytes and objects that do not fit
-
-
-@pytest.mark.parametrize(
-    ("message", "where"),
-    [
-        ("", "field key, byte 0: expected the length of the key in 4 bytes, got 0"),
-        ("000000", "field key, byte 0: expected the length of the key in 4 bytes, got 3"),
-        ("00000001", "field key, byte 0: expected a length from -1 to 0 for the key, got 1"),
-        ("fffffffe", "field key, byte 0: expected a length from -1 to 0 for the key, got -2"),
-        ("80000000", "field key, byte 0: expected a length from -1 to 0 for the key, got -2147483648"),
-        ("7fffffff02", "field key, byte 0: expected a length from -1 to 1 for the key, got 2147483647"),
-        ("0000000102", "field value, byte 5: expected the length of the value in 4 bytes, got 0"),
-        ("0000000102000000", "field value, byte 5: expected the length of the value in 4 bytes, got 3"),
-        ("000000010200000001", "field value, byte 5: expected a length from -1 to 0 for the value, got 1"),
-        ("0000000102ffffffff00", "byte 9: expected the message to end after the value, got 1 more bytes"),
-        ("000000020202ffffffff", "field key, byte 5:"),
-        ("00000001020000000102", "field value.name, byte 10:"),
-        ("0000000080000000ffffffff", "field key.id, byte 4:"),
-    ],
-)
-def test_damaged_inline_messages_are_errors_that_name_half_and_byte(
-    registry: LocalRegistry, message: str, where: str
-) -> None:
-    KafkaAvroSerializer(conf(registry), INLINE).warm_up(TOPIC)
-    deserializer = KafkaAvroDeserializer(conf(registry))
-    with pytest.raises(DecodeError) as caught:
-        deserializer.deserialize(TOPIC, bytes.fromhex(message))
-    assert str(caught.value).startswith(f"topic users, schema version 0, {where}")
-    assert deserializer.deserialize(TOPIC, b"\xff" * 8) == (None, None)
 
 
 def test_offsets_in_errors_count_the_header(registry: LocalRegistry) -> None:
@@ -551,36 +516,6 @@ def test_threads_share_one_serdes_for_keys_and_values(registry: LocalRegistry) -
 
 
 # Halves of other types
-
-
-@pytest.mark.parametrize(
-    ("half", "datum", "data"),
-    [
-        ("STRING", "sk", b"sk"),
-        ("INT64", -2, b"\xff" * 7 + b"\xfe"),
-        ("BYTES", b"", b""),
-        ("BOOLEAN", True, b"\x01"),
-        (TypedSchema("JSON", USER), BOB, b'{"age":7,"name":"bob"}'),
-    ],
-)
-@pytest.mark.parametrize("as_key", [True, False])
-def test_halves_of_other_types_are_written_and_read_like_topics_of_these_types(
-    registry: LocalRegistry, half: Any, datum: Any, data: bytes, as_key: bool
-) -> None:
-    halves, pair = ((half, USER), (datum, BOB)) if as_key else ((USER, half), (BOB, datum))
-    first, second = (data, BOB_BYTES) if as_key else (BOB_BYTES, data)
-    for encoding in ("SEPARATED", "INLINE"):
-        topic, schema = f"t-{encoding}", KeyValueSchema(*halves, encoding)  # type: ignore[arg-type]
-        serializer, deserializer = KafkaAvroSerializer(conf(registry), schema), KafkaAvroDeserializer(conf(registry))
-        if encoding == "INLINE":
-            message = len(first).to_bytes(4) + first + len(second).to_bytes(4) + second
-            assert serializer.serialize(topic, pair) == message
-            assert deserializer.deserialize(topic, message) == pair
-            continue
-        for field, one, body in ((MessageField.KEY, pair[0], first), (MessageField.VALUE, pair[1], second)):
-            context = SerializationContext(topic, field)
-            assert serializer(one, context) == body
-            assert deserializer(body, context) == one
 
 
 @pytest.mark.parametrize("is_key", [True, False])

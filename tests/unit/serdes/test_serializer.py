@@ -355,14 +355,6 @@ def test_caches_are_bounded(registry: LocalRegistry) -> None:
     assert len(bound_of(serializer)) == 3
 
 
-def test_stats_count_messages_misses_and_registry_calls(registry: LocalRegistry) -> None:
-    with KafkaAvroSerializer(conf(registry), USER) as serializer:
-        size = sum(len(serializer(BOB, value(topic)) or b"") for topic in ("a", "a", "b"))
-        assert serializer.stats() == {
-            "messages": 3, "bytes": size, "hits": 1, "misses": 2, "errors": 0, "registry_calls": 2
-        }  # fmt: skip
-
-
 def test_a_closed_serializer_still_works(registry: LocalRegistry) -> None:
     serializer = KafkaAvroSerializer(conf(registry), USER)
     serializer.close()
@@ -382,22 +374,3 @@ def test_the_limits_of_schemas_apply_to_a_given_schema(registry: LocalRegistry) 
     schema = {"type": "array", "items": {"type": "array", "items": "int"}}
     with pytest.raises(SchemaError, match="nested deeper than 1 levels"):
         KafkaAvroSerializer(conf(registry, **{"max.schema.depth": 1}), schema)
-
-
-def test_stats_count_an_object_that_does_not_fit_as_a_message_and_an_error(registry: LocalRegistry) -> None:
-    with KafkaAvroSerializer(conf(registry), USER) as serializer:
-        size = len(serializer(BOB, value("a")) or b"")
-        for _ in range(2):
-            with pytest.raises(EncodeError):
-                serializer({"name": 1}, value("a"))
-        assert serializer.stats() == {
-            "messages": 3, "bytes": size, "hits": 2, "misses": 1, "errors": 2, "registry_calls": 1
-        }  # fmt: skip
-
-
-def test_the_count_of_hits_is_not_negative_if_nothing_can_be_written(registry: LocalRegistry) -> None:
-    with KafkaAvroSerializer(conf(registry, **{"auto.register.schemas": False}), USER) as serializer:
-        for _ in range(3):
-            with pytest.raises(SchemaNotFoundError):
-                serializer(BOB, value("a"))
-        assert serializer.stats()["hits"] == 0

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from any_type import delete
 from conf import conf
-from waiting import exit_code
+from waiting import exit_code, until
 
 from streamnative_serdes import DecodeError, KafkaAvroDeserializer, KafkaAvroSerializer, SchemaNotFoundError, _call_path
 from streamnative_serdes._topics import binding as binding_module
@@ -51,13 +51,6 @@ def recreate(registry: LocalRegistry) -> Callable[..., bytes]:
 def elsewhere(registry: LocalRegistry) -> dict[str, Any]:
     """Return options that share no cache with :func:`conf`, as in another process."""
     return conf(registry, **{"pulsar.tenant": "public", "retries.wait.ms": 201})
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.01)
 
 
 def test_an_unreadable_message_makes_the_reader_check_its_topic(

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 
 import pytest
 from interrupts import each_interrupt
-from waiting import until as waiting_until
+from waiting import until
 
 from streamnative_serdes._topics.watch import Watch
 
@@ -24,10 +23,6 @@ class Owner:
         self.looks += 1
         if self.fails:
             raise self.fails
-
-
-def until(condition: Callable[[], object]) -> None:
-    waiting_until(condition, "the watch does so")
 
 
 def threads() -> set[threading.Thread]:
