@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import pickle
-import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 pytest.importorskip("pyarrow")
 
 import pyarrow as pa
+from each_way import Reader
 from foreign_stand_ins import NO_PATH, ForeignStandIn, GlueStandIn, NoSuchVersionError
 from scripted_registry import Answer
 from vendor_framings import AZURE_ID, CONTENT_ID, GLOBAL_ID, GLUE_ID, SCHEMA, Written, golden
@@ -119,44 +119,6 @@ def written(conf: dict[str, Any]) -> bytes:
         message = serializer.serialize("orders", ORDER)
     assert message is not None
     return message
-
-
-class Reader:
-    """Reads one message in each of the ways there are; all have to give the same."""
-
-    def __init__(self, conf: dict[str, Any], schema: Any = None) -> None:
-        self.rows, self.batches = KafkaAvroDeserializer(conf, schema), KafkaAvroDeserializer(conf, schema)
-        self.calls, self.any = KafkaAvroDeserializer(conf, schema), KafkaAutoConsumeDeserializer(conf)
-        self._any_too = schema is None
-
-    def read(self, message: bytes, headers: Any = None) -> Any:
-        context = SerializationContext("orders", MessageField.VALUE, headers)
-        ways = [
-            lambda: self.rows.deserialize("orders", message, headers=headers),
-            lambda: self.calls(message, context),
-            lambda: self.rows.deserialize("orders", bytearray(message), headers=headers),
-            lambda: self.batches.deserialize_batch("orders", [message], headers=[headers]).to_pylist()[0],
-            lambda: self.batches.deserialize_batch(
-                "orders", pa.array([None, message], pa.large_binary()), headers=[None, headers]
-            ).to_pylist()[1],
-        ]
-        if self._any_too:
-            ways.append(lambda: self.any.deserialize("orders", message, headers=headers).native_object)
-        outcomes = [self._outcome(way) for way in ways]
-        texts = [re.sub(r", row [01](?=[,:])", "", str(outcome), count=1) for outcome in outcomes]
-        if self._any_too:  # it makes no guesses about data of any type
-            texts[-1] = texts[0] if texts[-1] == texts[0].partition(" (hint: ")[0] else texts[-1]
-        assert len(set(texts)) == 1, texts
-        if isinstance(outcomes[0], Exception):
-            raise outcomes[0]
-        return outcomes[0]
-
-    @staticmethod
-    def _outcome(read: Any) -> Any:
-        try:
-            return read()
-        except SerdesError as error:
-            return error
 
 
 # Golden messages
