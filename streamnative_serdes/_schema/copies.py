@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from .parser import Schema
-from .tree import Array, AvroType, Enum, Field, Fixed, Map, Primitive, Record, TreeCopy, Union
+from .tree import AvroType, Field, Fixed, Primitive, Record, TreeCopy, Union
 
 ONLY_FIELD: Final = "value"
 
@@ -29,53 +29,40 @@ def branch_number(record: str) -> int:
 
 
 def told_apart(schema: Schema) -> Schema:
-    """The copy of ``schema``. Named types get new names, so that they do not clash with the branches' names.
+    """The copy of ``schema``. Its ``text`` is that of ``schema``.
 
-    Defaults and logical types are left out: they do not matter for decoding. Its ``text`` is that of ``schema``.
+    Defaults and logical types are left out: they do not matter for decoding.
     """
-    return Schema(schema.text, _Copy().of(schema.root))
+    return Schema(schema.text, _ToldApart().of(schema.root))
 
 
-class _Copy:
+class _ToldApart(TreeCopy):
     def __init__(self) -> None:
-        self._named: dict[int, AvroType] = {}
+        super().__init__()
         self._count = 0
 
     def of(self, node: AvroType) -> AvroType:
-        if isinstance(node, Primitive):
-            return Primitive(node.kind)
-        if isinstance(node, Array):
-            return Array(self.of(node.items))
-        if isinstance(node, Map):
-            return Map(self.of(node.values))
-        if isinstance(node, Union):
-            return self._union(node)
-        return self._named.get(id(node)) or self._new(node)
+        match node:
+            case Primitive():
+                return Primitive(node.kind)
+            case Fixed():
+                return Fixed(node.name, node.size)
+        return super().of(node)
 
-    def _new(self, node: Record | Enum | Fixed) -> AvroType:
-        self._count += 1
-        name = f"Type{self._count}"
-        if isinstance(node, Enum):
-            made: AvroType = Enum(name, node.symbols)
-        elif isinstance(node, Fixed):
-            made = Fixed(name, node.size)
-        else:
-            made = record = Record(name)
-            self._named[id(node)] = made  # for the record inside itself
-            record.fields = tuple([Field(part.name, self.of(part.type)) for part in node.fields])
-        self._named[id(node)] = made
-        return made
-
-    def _union(self, node: Union) -> Union:
+    def union(self, node: Union) -> AvroType:
         if only_branch(node) is not None:
-            return Union(tuple([self.of(branch) for branch in node.branches]))
-        return Union(tuple([self._branch(number, branch) for number, branch in enumerate(node.branches)]))
+            return super().union(node)
+        return Union(tuple(self._branch(number, branch) for number, branch in enumerate(node.branches)))
 
     def _branch(self, number: int, branch: AvroType) -> AvroType:
         if branch.kind == "null":
-            return Primitive("null")
+            return branch
         self._count += 1
-        return Record(f"Branch{self._count}_{number}", (Field(ONLY_FIELD, self.of(branch)),))
+        name = f" {self._count}_{number}"  # no type of a schema has a name with a blank
+        return Record(name, (Field(ONLY_FIELD, self.of(branch)),))
+
+    def field(self, part: Field) -> Field:
+        return Field(part.name, self.of(part.type))
 
 
 def nullable(schema: Schema) -> Schema:

@@ -147,12 +147,9 @@ class SchemaRegistryClient(RestClient):
 
     def delete_topic(self, topic: str | TopicName) -> None:
         """Delete a partitioned topic with its messages and schemas; a missing topic is not an error."""
-        name = topic if isinstance(topic, TopicName) else self._name(topic)
+        name = self._name(topic)
         path = f"{_TOPICS_API}{name.path}/partitions?force=true"
-        request = self.rest.request("DELETE", path, "delete the topic", _ADMIN, name.given)
-        reply = self.rest.send(request)
-        if reply.status not in (200, 204, 404):
-            self.rest.understood(request, reply, lambda _: None)  # raises
+        self._done(self.rest.request("DELETE", path, "delete the topic", _ADMIN, name.given), 404)
 
     def clusters(self) -> list[str]:
         """The names of Pulsar's clusters; the name of a KoP's cluster is the cluster id for Kafka's clients."""
@@ -214,13 +211,13 @@ class SchemaRegistryClient(RestClient):
             return None
         return self.rest.understood(request, reply, meaning)
 
-    def _done(self, request: ApiRequest) -> None:
+    def _done(self, request: ApiRequest, *also: int) -> None:
         reply = self.rest.send(request)
-        if reply.status not in _SUCCESSES:
-            self.rest.understood(request, reply, lambda _: None)
+        if reply.status not in (*_SUCCESSES, *also):
+            self.rest.understood(request, reply, lambda _: None)  # raises
 
     def _policy(self, method: str, topic: str | TopicName, operation: str, **more: Any) -> ApiRequest:
-        name = topic if isinstance(topic, TopicName) else self._name(topic)
+        name = self._name(topic)
         path = f"{_TOPICS_API}{name.path}/{_STRATEGY}"
         return self.rest.request(method, path, f"{operation} of the topic", _POLICY, name.given, **more)
 
@@ -250,8 +247,8 @@ class SchemaRegistryClient(RestClient):
     def _request(
         self, method: str, topic: str | TopicName, leaf: str, operation: str, right: str, **more: Any
     ) -> ApiRequest:
-        name = topic if isinstance(topic, TopicName) else self._name(topic)
+        name = self._name(topic)
         return self.rest.request(method, f"{_API}{name.schema_path}/{leaf}", operation, right, name.given, **more)
 
-    def _name(self, topic: str) -> TopicName:
-        return TopicName.parse(topic, self._tenant, self._namespace)
+    def _name(self, topic: str | TopicName) -> TopicName:
+        return topic if isinstance(topic, TopicName) else TopicName.parse(topic, self._tenant, self._namespace)

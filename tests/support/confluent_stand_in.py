@@ -18,7 +18,17 @@ from uuid import UUID
 
 from scripted_registry import Answer, Asked, ScriptedRegistry
 
+from streamnative_serdes import _config as config
+
 Found = Callable[..., Answer]
+
+
+def conf_of(url: str, **options: Any) -> dict[str, Any]:
+    """The checked options of a registry at this address, which stands beside Pulsar's."""
+    given = {"schema.registry.url": "http://pulsar:1", "confluent.schema.registry.url": url, **options}
+    conf = config.confluent_conf(config.parse(config.DESERIALIZER_OPTIONS, given, strict=True))
+    assert conf is not None
+    return conf
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from streamnative_serdes._formats.faults import not_encodable
@@ -29,6 +30,8 @@ from .java_classes import is_of_java, is_pairs
 from .leaves import text_of
 from .notation import double_text, quoted
 
+Write = Callable[[Any, list[str]], None]  # appends the text of a value, which is not None unless its type is null
+
 _MOST_BITS = 14_000  # of an int, whose text then has at most 4,215 digits
 
 
@@ -47,12 +50,13 @@ def _write(obj: Any, out: list[str], depth: int) -> None:
     if isinstance(obj, dict | list | tuple):
         if depth == 0:
             raise EncodeError("nested too deeply", hint="the option max.depth is the limit")
-        _write_object(obj, out, depth - 1) if isinstance(obj, dict) else _write_array(obj, out, depth - 1)
+        write = partial(_write, depth=depth - 1)
+        _write_object(write, obj, out) if isinstance(obj, dict) else _write_array(write, obj, out)
     else:
         out.append(_leaf(obj))
 
 
-def _write_object(obj: dict[Any, Any], out: list[str], depth: int) -> None:
+def _write_object(write: Write, obj: dict[Any, Any], out: list[str]) -> None:
     separator = "{"
     for key, item in obj.items():
         if not isinstance(key, str):
@@ -60,19 +64,19 @@ def _write_object(obj: dict[Any, Any], out: list[str], depth: int) -> None:
         out.append(f"{separator}{_quoted(key)}:")
         separator = ","
         try:
-            _write(item, out, depth)
+            write(item, out)
         except EncodeError as error:
             raise error.inside(entry(key)) from None
     out.append("{}" if separator == "{" else "}")
 
 
-def _write_array(obj: Any, out: list[str], depth: int) -> None:
+def _write_array(write: Write, obj: Any, out: list[str]) -> None:
     out.append("[")
     for number, item in enumerate(obj):
         if number:
             out.append(",")
         try:
-            _write(item, out, depth)
+            write(item, out)
         except EncodeError as error:
             raise error.inside(f"[{number}]") from None
     out.append("]")
@@ -98,8 +102,6 @@ def _quoted(text: str) -> str:
     return quoted(str.__str__(text))
 
 
-Write = Callable[[Any, list[str]], None]  # appends the text of a value, which is not None unless its type is null
-
 _QUOTE: Final = '"'
 
 
@@ -118,9 +120,9 @@ class Writer:
         if isinstance(node, Record):
             return self._records.get(id(node)) or self._record(node)
         if isinstance(node, Array):
-            return self._pairs(node) if is_pairs(node) else self._array(node)
+            return self._pairs(node) if is_pairs(node) else partial(_write_array, self.of(node.items))
         if isinstance(node, Map):
-            return self._map(node)
+            return partial(_write_object, self.of(node.values))
         if isinstance(node, Union):
             return self._union(node)
         text = quoted if isinstance(node, Enum) else text_of(node)
@@ -154,38 +156,6 @@ class Writer:
         if self._primitives and isinstance(node, Primitive) and node.kind in ("int", "long"):
             node = replace(node, logical=None)  # an int or a long of Java, whatever it means
         return self.of(node)
-
-    def _array(self, node: Array) -> Write:
-        convert = self.of(node.items)
-
-        def write(value: Any, out: list[str]) -> None:
-            out.append("[")
-            for number, item in enumerate(value):
-                if number:
-                    out.append(",")
-                try:
-                    convert(item, out)
-                except EncodeError as error:
-                    raise error.inside(f"[{number}]") from None
-            out.append("]")
-
-        return write
-
-    def _map(self, node: Map) -> Write:
-        convert = self.of(node.values)
-
-        def write(value: Any, out: list[str]) -> None:
-            separator = "{"
-            for key, item in value.items():
-                out.append(f"{separator}{quoted(key)}:")
-                separator = ","
-                try:
-                    convert(item, out)
-                except EncodeError as error:
-                    raise error.inside(entry(key)) from None
-            out.append("{}" if separator == "{" else "}")
-
-        return write
 
     def _pairs(self, node: Array) -> Write:
         """A map of Java whose keys are no text: an array of pairs in the schema, but an object in JSON."""

@@ -12,11 +12,10 @@ import requests
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
-from confluent_stand_in import ConfluentStandIn
+from confluent_stand_in import ConfluentStandIn, conf_of
 from schemas import record
 from servers import ConfluentRegistry
 
-from streamnative_serdes import _config as config
 from streamnative_serdes import errors
 from streamnative_serdes._schema import SchemaReference, parse
 from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
@@ -29,13 +28,6 @@ SALE = json.dumps(record("Sale", ("price", "shop.Money"), namespace="shop"))
 PROTO = 'syntax = "proto3"; message M { int32 a = 1; }'
 GUID = "89791762-2336-186f-9674-180ca802d4d1"
 UNKNOWN = 2_000_000_000
-
-
-def conf_of(url: str, **options: Any) -> dict[str, Any]:
-    given = {"schema.registry.url": "http://pulsar:1", "confluent.schema.registry.url": url, **options}
-    conf = config.confluent_conf(config.parse(config.DESERIALIZER_OPTIONS, given, strict=True))
-    assert conf is not None
-    return conf
 
 
 @pytest.fixture

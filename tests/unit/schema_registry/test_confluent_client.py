@@ -9,12 +9,11 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from confluent_stand_in import ConfluentStandIn, refusal
+from confluent_stand_in import ConfluentStandIn, conf_of, refusal
 from raw_server import RawServer
 from schemas import record
 from scripted_registry import Answer, Clock, ScriptedRegistry, redirect
 
-from streamnative_serdes import _config as config
 from streamnative_serdes import errors
 from streamnative_serdes._schema import SchemaReference
 from streamnative_serdes.schema_registry import ConfluentRegistryClient, ConfluentSchema
@@ -24,14 +23,6 @@ SALE = record("Sale", ("price", "shop.Money"), ("paid", "shop.Money"), namespace
 OF_MONEY = {"name": "shop.Money", "subject": "money", "version": 1}
 GUID = "89791762-2336-186f-9674-180ca802d4d1"
 Connect = Callable[..., ConfluentRegistryClient]
-PULSAR = {"schema.registry.url": "http://pulsar:1"}
-
-
-def conf_of(url: str, **options: Any) -> dict[str, Any]:
-    given = {**PULSAR, "confluent.schema.registry.url": url, **options}
-    conf = config.confluent_conf(config.parse(config.DESERIALIZER_OPTIONS, given, strict=True))
-    assert conf is not None
-    return conf
 
 
 @pytest.fixture

@@ -96,7 +96,7 @@ class Tag:
 
 Named = namedtuple("Named", ["n"])
 
-# (change of GOOD, exact path, expected, got)
+# (change of GOOD, exact path, expected, got); tests/unit/codec has more values of each type
 BAD_VALUES: list[tuple[Any, str, str, str]] = [
     # Wrong types
     ({"flag": 1}, "flag", "expected boolean", "int 1"),
@@ -112,21 +112,11 @@ BAD_VALUES: list[tuple[Any, str, str, str]] = [
     ({"ratio": "0.5"}, "ratio", "expected float", "str '0.5'"),
     ({"ratio": False}, "ratio", "expected float", "bool False"),
     ({"exact": Decimal("0.5")}, "exact", "expected double", "Decimal 0.5"),
-    ({"exact": 1j}, "exact", "expected double", "complex"),
-    ({"raw": "text"}, "raw", "expected bytes", "str 'text' (hint: encode text first"),
-    ({"raw": [1]}, "raw", "expected bytes", "list"),
-    ({"text": b"text"}, "text", "expected string", "bytes b'text'"),
     ({"text": 5}, "text", "expected string", "int 5"),
     ({"hash": "hash"}, "hash", "expected bytes", "str 'hash'"),
     ({"suit": 0}, "suit", "expected a symbol of enum Suit", "int 0"),
     ({"list": 5}, "list", "expected array", "int 5"),
-    ({"list": "ab"}, "list", "expected array", "str 'ab'"),
-    ({"list": {1, 2}}, "list", "expected array", "set"),
-    ({"list": iter([1])}, "list", "expected array", "list_iterator"),
-    ({"list": {"a": 1}}, "list", "expected array", "dict"),
-    ({"map": [("k", 1)]}, "map", "expected map", "list"),
     ({"map": {1: 1}}, "map", "expected a string as map key", "int 1"),
-    ({"nothing": 0}, "nothing", "expected null", "int 0"),
     ({"maybe": "x"}, "maybe", "expected int", "str 'x'"),
     ({"either": 1.5}, "either", "expected union of null, int, string", "float 1.5"),
     ({"either": True}, "either", "expected union of null, int, string", "bool True"),
@@ -153,8 +143,6 @@ BAD_VALUES: list[tuple[Any, str, str, str]] = [
     ({"suit": "spades"}, "suit", "its symbols are SPADES, HEARTS", "'spades'"),
     ({"user": {}}, "user.tags", "the field is missing and has no default", ""),
     # Logical types
-    ({"day": dt.datetime(2020, 1, 1)}, "day", "expected date", "datetime"),
-    ({"day": 10**7}, "day", "years 1 to 9999", "date 10000000"),
     (
         {"at": dt.datetime(2020, 1, 1)},
         "at",
@@ -163,18 +151,10 @@ BAD_VALUES: list[tuple[Any, str, str, str]] = [
     ),
     ({"at": 10**15}, "at", "years 1 to 9999", "1000000000000000"),
     ({"at": "2020-01-01"}, "at", "expected a datetime", "str '2020-01-01'"),
-    ({"local": dt.datetime(2020, 1, 1, tzinfo=dt.UTC)}, "local", "expected a datetime without a time zone", "utc"),
-    ({"nanos": 2**63}, "nanos", "timestamp-nanos out of range", "9223372036854775808"),
-    ({"time": dt.time(1, tzinfo=dt.UTC)}, "time", "expected a time without a time zone", "utc"),
-    ({"time": -1}, "time", "is not a time of day", "-1"),
     ({"price": Decimal("1.555")}, "price", "decimal(5, 2) cannot hold", "1.555"),
     ({"price": Decimal(1000)}, "price", "decimal(5, 2) cannot hold", "1000"),
     ({"price": Decimal("NaN")}, "price", "decimal(5, 2) cannot hold", "NaN"),
     ({"price": 1.5}, "price", "expected a Decimal", "float 1.5"),
-    ({"id": "no uuid"}, "id", "expected uuid", "'no uuid'"),
-    ({"id": 5}, "id", "expected uuid", "int 5"),
-    ({"lapse": (1, -2, 3)}, "lapse", "duration", "-2"),
-    ({"lapse": dt.timedelta(1)}, "lapse", "expected duration", "timedelta"),
     # Deep inside
     ({"list": [1, 2, "3"]}, "list[2]", "expected int", "str '3'"),
     ({"list": (1, 2.5)}, "list[1]", "expected int", "float 2.5"),

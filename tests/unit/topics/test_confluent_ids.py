@@ -10,15 +10,13 @@ import pickle
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from confluent_stand_in import ConfluentStandIn, refusal
+from confluent_stand_in import ConfluentStandIn, conf_of, refusal
 from schemas import record
 from scripted_registry import Answer
 from waiting import exit_code, join, together, until
 
-from streamnative_serdes import _config as config
 from streamnative_serdes import errors
 from streamnative_serdes._schema import parse
 from streamnative_serdes._topics import cache, confluent_ids
@@ -29,13 +27,6 @@ MONEY = record("Money", ("cents", "long"), namespace="shop")
 SALE = record("Sale", ("price", "shop.Money"), namespace="shop")
 OF_MONEY = {"name": "shop.Money", "subject": "money", "version": 1}
 UNKNOWN = bytes(16)
-
-
-def conf_of(url: str, **options: Any) -> dict[str, Any]:
-    given = {"schema.registry.url": "http://pulsar:1", "confluent.schema.registry.url": url, **options}
-    conf = config.confluent_conf(config.parse(config.DESERIALIZER_OPTIONS, given, strict=True))
-    assert conf is not None
-    return conf
 
 
 @pytest.fixture
