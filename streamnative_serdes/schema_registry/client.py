@@ -247,7 +247,7 @@ class SchemaRegistryClient(RestClient):
     def _request(
         self, method: str, topic: str | TopicName, leaf: str, operation: str, right: str, **more: Any
     ) -> ApiRequest:
-        name = self._name(topic)
+        name = topic if isinstance(topic, TopicName) else self._name(topic)  # a miss makes no further call
         return self.rest.request(method, f"{_API}{name.schema_path}/{leaf}", operation, right, name.given, **more)
 
     def _name(self, topic: str | TopicName) -> TopicName:
