@@ -13,7 +13,9 @@ from confluent_kafka import KafkaError
 from streamnative_serdes import ConfigError
 from streamnative_serdes._kafka import committed_messages, hint_for, idempotence, no_producer_ids, transactions
 from streamnative_serdes.errors import SerdesError
+from streamnative_serdes.migration.copying.copy import require_ids
 from streamnative_serdes.migration.copying.inlet_outlet import NoTransactionsError, Outlet
+from streamnative_serdes.migration.copying.resuming import Wishes
 from streamnative_serdes.testing import MockBroker
 
 KAFKA = {"bootstrap.servers": "nobody:1"}
@@ -120,7 +122,7 @@ def test_a_copy_with_transactions_is_an_error_and_one_without_goes_on() -> None:
         with pytest.raises(
             NoTransactionsError, match=r"gives no transactions: .*no producer ids; .*--transactions off"
         ):
-            Outlet(kafka, "t", transactions=True)
+            require_ids(kafka, "t", Wishes(transactions=True))
         out = Outlet(kafka, "t", transactions=False)
         out.send([(0, 0, (b"value", b"key", None, 0))], marked={0})
         assert out.flush()[0].offset() == 0
