@@ -36,13 +36,13 @@ _TIMEOUTS: Final = ("http.connect.timeout.ms", "http.read.timeout.ms")
 _REFUSED_BY_SERDES: Final[Mapping[str, str]] = {
     "use.schema.id": f"{_BY_TOPIC}, and there are no global schema ids",
     "use.latest.with.metadata": _NO_METADATA,
-    "subject.name.strategy.conf": _BY_TOPIC,
     "validation.rules.fail.fast": _NO_RULES,
     "validation.rules.executor": _NO_RULES,
 }
 # Key -> the names of values that ask for our default behaviour, and why others are refused.
 _HARMLESS_IN_SERDES: Final[Mapping[str, tuple[frozenset[str], str]]] = {
     "subject.name.strategy": (frozenset({"topic_subject_name_strategy"}), _BY_TOPIC),
+    "subject.name.strategy.conf": (frozenset({"{}"}), _BY_TOPIC),
     "subject.name.strategy.type": (frozenset({"NONE", "TOPIC"}), _BY_TOPIC),
     "schema.id.serializer": (frozenset({"prefix_schema_id_serializer"}), "SNIP 42 puts the version before the datum"),
     "schema.id.deserializer": (
@@ -127,7 +127,7 @@ def for_serdes(conf: Mapping[str, Any] | None) -> dict[str, Any]:
     left = _without_refused(conf or {}, _REFUSED_BY_SERDES)
     for key, (harmless, reason) in _HARMLESS_IN_SERDES.items():
         value = left.pop(key, None)
-        if value not in (None, False, "") and _name(value) not in harmless:
+        if not _is_empty(value) and _name(value) not in harmless:
             raise ConfigError(f"{key}={_name(value)!r:.80} is not supported: {reason}", hint="leave it out")
     return left
 
@@ -164,9 +164,13 @@ def leniency(left: Mapping[str, Any]) -> dict[str, Any]:
 
 def _without_refused(conf: Mapping[str, Any], refused: Mapping[str, str]) -> dict[str, Any]:
     for key, reason in refused.items():
-        if conf.get(key) not in (None, False, ""):
+        if not _is_empty(conf.get(key)):
             raise ConfigError(f"{key} is not supported: {reason}", hint="leave it out")
     return {key: value for key, value in conf.items() if key not in refused and value is not None}
+
+
+def _is_empty(value: object) -> bool:
+    return value is None or value is False or value == ""  # not 0, which equals False, but is an id or a number
 
 
 def _name(value: object) -> str:

@@ -271,6 +271,7 @@ def test_confluents_keys_have_confluents_meaning() -> None:
         ({}, "schema.registry.url is missing"),
         ({"urls": "http://p"}, "unknown option urls"),
         ({"basic.auth.user.info": "secret'"}, "^basic.auth.user.info: expected USER:PASSWORD, got a value of type str"),
+        ({"max.retries": 0}, "^max.retries is not supported"),
         ({"max.retries": 5}, "^max.retries is not supported: .*retries.total.ms"),
         ({"ssl.ca.location": False}, "^ssl.ca.location=False is not supported: certificates are always verified"),
         ({"ssl.key.location": "key.pem"}, "^schema.registry.ssl.key.location needs .*certificate.location"),
