@@ -17,6 +17,7 @@ datetime, date and time hold microseconds, so further digits are dropped, but no
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from struct import Struct
@@ -38,6 +39,7 @@ Leaf = Primitive | Fixed
 Convert = Callable[[Any], Any]
 
 UNITS: Final[Mapping[str, int]] = {"millis": 1_000_000, "micros": 1_000, "nanos": 1}  # nanoseconds
+_BEYOND_MICROS: Final = re.compile(r"[.,]\d{6}(\d{1,3})", re.ASCII)  # the fraction of seconds
 _DURATION: Final = Struct("<III")
 _BYTES: Final = Codec("bytes")
 
@@ -111,7 +113,7 @@ def _timestamp_nanos(value: Any, name: str) -> int:
     if isinstance(value, str):
         found = _made(dt.datetime.fromisoformat, value, (value,))
         if found.utcoffset() is not None:
-            return moments.nanos_of_moment(found, name, lenient=False)
+            return moments.nanos_of_moment(found, name, lenient=False) + _below_micro(value)
     raise not_decodable(f"seconds, ticks or text with a time zone for {name}", value)
 
 
@@ -122,7 +124,7 @@ def _local_nanos(value: Any, name: str) -> int:
     if type(value) is str:
         found = _made(dt.datetime.fromisoformat, value, (value,))
         if found.tzinfo is None:
-            return moments.nanos_of_local(found, name)
+            return moments.nanos_of_local(found, name) + _below_micro(value)
     raise not_decodable(f"a date and a time such as [2013,1,1,5,0] for {name}", value)
 
 
@@ -148,6 +150,12 @@ def _below_second(nanos: int, value: Any) -> int:
     if not 0 <= nanos < moments.SECOND:
         raise _no_moment(value)
     return nanos
+
+
+def _below_micro(text: str) -> int:
+    """The nanoseconds beyond the microseconds, which fromisoformat drops."""
+    found = _BEYOND_MICROS.search(text)
+    return int(found[1].ljust(3, "0")) if found else 0
 
 
 def _made(make: Callable[..., Any], value: Any, fields: Any) -> Any:
