@@ -156,7 +156,7 @@ class SchemaRegistryClient:
         """The version of ``schema`` in this topic.
 
         Raises:
-            SchemaNotFoundError: the topic does not have this schema.
+            SchemaNotFoundError: the topic does not have this schema, or has none.
         """
         _refuse_formats("lookup_schema", fmt, deleted)
         topic = _topic_of(subject_name)
@@ -166,6 +166,7 @@ class SchemaRegistryClient:
             return held
         if wanted.fault is not None:
             raise _bad(topic, wanted.fault)
+        self._pulsar.latest(topic)  # a topic without schemas has another error
         raise UnknownSchemaError("the topic does not have this schema", topic=topic, status=404)
 
     def get_latest_version(self, subject_name: str, fmt: str | None = None) -> RegisteredSchema:
@@ -209,7 +210,7 @@ class SchemaRegistryClient:
             raise unsupported("get_schema without subject_name", _NO_IDS, "use get_version(subject, version)")
         _refuse_formats("get_schema", fmt or reference_format, False)
         topic, number = _topic_of(subject_name), _whole(schema_id)
-        if number is None:
+        if number is None or number < 0:
             raise BadVersionError(f"expected an id, from 0, got {schema_id!r:.80}", topic=topic, status=422)
         return _found(subject_name, self._pulsar.by_version(topic, number)).schema
 

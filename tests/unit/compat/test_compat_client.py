@@ -86,10 +86,11 @@ def test_errors_about_a_version_have_the_number_that_was_asked_for(client: Schem
     assert caught.value.version is None
 
 
-@pytest.mark.parametrize("number", ["latest", None, True, 1.5])
+@pytest.mark.parametrize("number", ["latest", None, True, 1.5, -1])
 def test_an_id_other_than_a_number_is_an_error(client: SchemaRegistryClient, number: Any) -> None:
-    with pytest.raises(SchemaRegistryError, match=r"^topic t: expected an id, from 0, got "):
+    with pytest.raises(SchemaRegistryError, match=r"^topic t: expected an id, from 0, got ") as caught:
         client.get_schema(number, "t-value")
+    assert caught.value.error_code == 42202
 
 
 def test_a_full_response_has_confluents_attributes(client: SchemaRegistryClient) -> None:
@@ -175,6 +176,11 @@ def test_deleting_a_subject_returns_its_versions_and_later_ones_continue_the_cou
     ("ask", "code"),
     [
         (lambda client: client.get_latest_version("t"), 40401),
+        (lambda client: client.lookup_schema("t", A), 40401),
+        (
+            lambda client: [client.register_schema("t", A), client.delete_subject("t"), client.lookup_schema("t", A)],
+            40401,
+        ),
         (lambda client: client.get_version("t", 7), 40402),
         (lambda client: client.register_schema("t", Schema('{"type": "recrod"}')), 42201),
     ],
@@ -246,6 +252,7 @@ def test_a_default_that_brokers_cannot_handle_is_looked_up_but_not_registered(cl
     schema = Schema(json.dumps({"type": "record", "name": "R", "fields": [field]}))
     with pytest.raises(SchemaRegistryError, match="first branch of the union"):
         client.register_schema("t-value", schema)
+    client.register_schema("t-value", A)
     with pytest.raises(SchemaRegistryError, match="the topic does not have this schema"):
         client.lookup_schema("t-value", schema)
 
