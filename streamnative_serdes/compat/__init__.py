@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .asynchronous import AsyncAvroDeserializer, AsyncAvroSerializer, AsyncSchemaRegistryClient
 from .client import SchemaRegistryClient
 from .error import SchemaRegistryError
-from .missing import NOT_THERE, missing
+from .missing import missing
 from .schema import RegisteredSchema, Schema, SchemaReference
 from .serdes import (
     AvroDeserializer,
@@ -40,6 +40,4 @@ __all__ = [
 if not TYPE_CHECKING:  # so that type checkers report these names as missing
 
     def __getattr__(name: str) -> Any:
-        if name in NOT_THERE:
-            raise missing(name)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise missing(__name__, name)

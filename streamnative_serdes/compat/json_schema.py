@@ -2,4 +2,4 @@
 
 from .missing import missing
 
-raise missing("json_schema")
+raise missing("streamnative_serdes.compat", "json_schema")

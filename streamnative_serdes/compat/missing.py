@@ -12,7 +12,11 @@ _NO_METADATA = "Pulsar's registry stores no metadata"
 _POLICY = "in Pulsar, compatibility is a policy of the namespace or topic: use pulsar-admin"
 
 NOT_THERE: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("json_schema", "protobuf"), _AVRO_ALONE),
+    **dict.fromkeys(("json_schema", "protobuf", "reference_subject_name_strategy"), _AVRO_ALONE),
+    **{
+        f"{name}Builder": f"pass an {name} to the client"
+        for name in ("AvroSerializer", "AvroDeserializer", "AsyncAvroSerializer", "AsyncAvroDeserializer")
+    },
     **dict.fromkeys(("record_subject_name_strategy", "topic_record_subject_name_strategy"), _BY_TOPIC),
     "header_schema_id_serializer": "SNIP 42 puts the version before the datum, not into a message header",
     **dict.fromkeys(("Rule", "RuleKind", "RuleMode", "RuleParams", "RuleSet", "rules", "rule_registry"), _NO_RULES),
@@ -31,9 +35,11 @@ NOT_THERE: Final[Mapping[str, str]] = {
 }
 
 
-def missing(name: str) -> ImportError:
-    """The error for a name in NOT_THERE.
+def missing(module: str, name: str) -> ImportError | AttributeError:
+    """The error for a name that ``module`` does not have.
 
-    It is an ImportError, since ``from streamnative_serdes.compat import name`` hides the message of any other error.
+    For a name in NOT_THERE it is an ImportError: ``from module import name`` hides the message of any other error.
     """
-    return ImportError(f"streamnative_serdes.compat.{name} is not supported: {NOT_THERE[name]}", name=name)
+    if name in NOT_THERE:
+        return ImportError(f"{module}.{name} is not supported: {NOT_THERE[name]}", name=name)
+    return AttributeError(f"module {module!r} has no attribute {name!r}")

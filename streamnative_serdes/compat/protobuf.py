@@ -2,4 +2,4 @@
 
 from .missing import missing
 
-raise missing("protobuf")
+raise missing("streamnative_serdes.compat", "protobuf")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import importlib
 import json
 import pickle
 from collections.abc import Iterator
@@ -353,14 +354,22 @@ def test_asyncio_and_blocking_clients_are_not_interchangeable(client: Any, regis
         ("topic_record_subject_name_strategy", "a schema belongs to its topic"),
         ("header_schema_id_serializer", "the version before the datum"),
         ("RuleSet", "stores no rules"),
+        ("reference_subject_name_strategy", "supports only Avro"),
+        ("avro.AvroSerializerBuilder", "pass an AvroSerializer"),
+        ("avro.AsyncAvroSerializerBuilder", "pass an AsyncAvroSerializer"),
+        ("avro.AvroDeserializerBuilder", "pass an AvroDeserializer"),
+        ("avro.AsyncAvroDeserializerBuilder", "pass an AsyncAvroDeserializer"),
     ],
 )
 def test_missing_names_of_confluent_say_why(name: str, words: str) -> None:
+    module, _, local = f"streamnative_serdes.compat.{name}".rpartition(".")
     expected = rf"^streamnative_serdes\.compat\.{name} is not supported: .*{words}"
     with pytest.raises(ImportError, match=expected):
-        exec(f"from streamnative_serdes.compat import {name}")
+        exec(f"from {module} import {local}")
     with pytest.raises(ImportError, match=expected):
-        getattr(compat, name)
+        getattr(importlib.import_module(module), local)
+    with pytest.raises(AttributeError, match=f"^module '{module}' has no attribute 'other'$"):
+        _ = importlib.import_module(module).other
 
 
 @pytest.mark.promise("missing-names")
