@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
+from streamnative_serdes.errors import ConfigError
+
 from .http_messages import Answer, Request, as_broker_error, as_page, as_reason, usual_phrase
 
 # Status -> the broker's own text, if it answers {"reason": ...}; other codes are Jetty's error page.
@@ -22,11 +24,19 @@ _PAGES: Final = {401: "Authentication required"}
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault for one request. Create it with one of the class methods; ``after`` adds a delay to any of them."""
+    """A fault for one request. Create it with one of the class methods; ``after`` adds a delay to any of them.
+
+    Raises:
+        ConfigError: a delay or a status is something else.
+    """
 
     seconds: float = 0.0
     answer: Callable[[Request, str], Answer] | None = None
     cut_at: Literal["answer", "body"] | None = None
+
+    def __post_init__(self) -> None:
+        if type(self.seconds) not in (int, float) or not 0 <= self.seconds <= threading.TIMEOUT_MAX:
+            raise ConfigError(f"seconds: expected a number from 0 on, got {self.seconds!r:.80}")
 
     @classmethod
     def delay(cls, seconds: float) -> Fault:
@@ -43,6 +53,8 @@ class Fault:
                 credentials". For 500, it is the message above the stack trace.
             retry_after: seconds, sent as the header ``Retry-After``.
         """
+        if code not in range(200, 600):
+            raise ConfigError(f"code: expected an HTTP status from 200 to 599, got {code!r:.80}")
 
         def answer(request: Request, _url: str) -> Answer:
             if code == 500:

@@ -90,12 +90,12 @@ class LocalRegistry:
         """Start to listen and serve.
 
         Raises:
-            ConfigError: the port is in use.
+            ConfigError: the port is in use, or not a port.
         """
         if self._server is None:
             try:
                 self._server = _Server(("127.0.0.1", self._port), self._serve)
-            except OSError as error:
+            except (OSError, OverflowError, TypeError) as error:
                 raise ConfigError(f"cannot listen on 127.0.0.1:{self._port}: {error}") from error
             self._url = f"http://127.0.0.1:{self._server.server_port}"
             self._thread = threading.Thread(
@@ -161,11 +161,14 @@ class LocalRegistry:
             match: a regular expression that is searched in ``METHOD /path?query``; other requests are not affected.
 
         Raises:
-            ConfigError: ``times`` or ``match`` is something else.
+            ConfigError: an argument is something else.
         """
+        if not isinstance(fault, Fault):
+            raise ConfigError(f"fault: expected a Fault, such as Fault.status(503), got {fault!r:.80}")
         if times is not None and (type(times) is not int or times < 1):
             raise ConfigError(f"times: expected an integer from 1 on, or None, got {times!r:.80}")
         try:
+            re.compile(match or "").search("")  # bytes compile, but do not search in a str
             self._faults.add(fault, times, match)
         except (re.error, TypeError):
             raise ConfigError(f"match: expected a regular expression, got {match!r:.80}") from None
@@ -209,7 +212,7 @@ def serve(port: int = 8080, token: str | None = None, ready: Callable[[str], Non
     """Run a registry until Ctrl-C; ``ready`` is called once with its address.
 
     Raises:
-        ConfigError: the port is in use.
+        ConfigError: the port is in use, or not a port.
     """
     with LocalRegistry(port, token) as registry:
         try:

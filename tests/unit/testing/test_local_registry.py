@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -288,11 +289,32 @@ def test_faults_are_queued_for_matching_requests(registry: LocalRegistry, client
         ({"times": "2"}, "times: expected an integer from 1 on, or None, got '2'"),
         ({"match": "("}, r"match: expected a regular expression, got '\('"),
         ({"match": 5}, "match: expected a regular expression, got 5"),
+        ({"match": b"x"}, "match: expected a regular expression, got b'x'"),
+        ({"fault": 503}, r"fault: expected a Fault, such as Fault.status\(503\), got 503"),
     ],
 )
 def test_a_fault_for_no_request_is_refused(registry: LocalRegistry, wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
-        registry.fail(Fault.status(500), **wrong)
+        registry.fail(**{"fault": Fault.status(500), **wrong})
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf"), 1e300, "1", None])
+def test_a_fault_of_another_delay_is_refused(seconds: Any) -> None:
+    for make in (Fault.delay, Fault.cut().after):
+        with pytest.raises(ConfigError, match=f"^seconds: expected a number from 0 on, got {re.escape(repr(seconds))}"):
+            make(seconds)
+
+
+@pytest.mark.parametrize("code", ["503", 100, 600, None, True])
+def test_a_fault_of_another_status_is_refused(code: Any) -> None:
+    with pytest.raises(ConfigError, match=f"^code: expected an HTTP status from 200 to 599, got {code!r}"):
+        Fault.status(code)
+
+
+@pytest.mark.parametrize("port", [-1, 65536, "8080", None, 80.5])
+def test_what_is_not_a_port_is_refused(port: Any) -> None:
+    with pytest.raises(ConfigError, match=f"^cannot listen on 127.0.0.1:{port}: "):
+        LocalRegistry(port).start()
 
 
 @pytest.mark.parametrize("at", ["answer", "body"])
