@@ -19,7 +19,7 @@ from streamnative_serdes._topics.schema_version import SchemaVersion
 from streamnative_serdes._topics.topic_state import KeptWhileUnchanged, TopicState
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import ConfigError, DecodeError, SchemaError, SchemaNotFoundError, SerdesError
-from streamnative_serdes.key_value import KeyValue, KeyValueSchema, refuse_keys
+from streamnative_serdes.key_value import INLINE, KeyValue, KeyValueSchema, refuse_keys
 from streamnative_serdes.models import Reading, reading_of
 from streamnative_serdes.serialization import MessageField, SerializationContext
 
@@ -428,6 +428,9 @@ class ReadPolicy:
     def explained(self, error: SerdesError, bound: _call_path.Bound, data: Any) -> SerdesError:
         """The error of a message that ``bound`` did not read, with a hint at the format that the bytes look like."""
         if bound.pair is not None and bound.pair.key is not None:  # it begins with a length, and looks like anything
+            return error
+        known = self.binding.pairs(bound.topic) if bound.missing else ()
+        if any(each.halves is not None and each.halves.encoding == INLINE for each in known):
             return error
         of_pair = bound.pair is not None and not self._keys_beside
         read = frozenset(config.BY_NAME) if of_pair or is_sign(bound.key) else self.signs.names

@@ -18,6 +18,7 @@ from streamnative_serdes import (
     KafkaPulsarSerializer,
     KeyValue,
     KeyValueSchema,
+    SchemaNotFoundError,
     TypedSchema,
 )
 from streamnative_serdes.codec import Codec
@@ -93,6 +94,11 @@ def test_halves_of_pairs_are_read_by_the_latest_schema(pairs: LocalRegistry, ver
         assert found is not None
         assert (found.native_object, found.decoded_by.rule) == (KeyValue("k", ADA), "latest")
         assert found.reader_schema is None
+    with pytest.raises(SchemaNotFoundError) as caught:
+        values.deserialize("INLINE", b"\0\0\0\2\x02k", 99)  # a length, not an id of Confluent's
+    assert "Confluent" not in str(caught.value)
+    with pytest.raises(SchemaNotFoundError, match="begins like those of Confluent's serializer"):
+        values.deserialize("SEPARATED", b"\0\0\0\0\2\x02k", 99)
     alone = any_type.deserialize("SEPARATED", None, version, key=b"\x02k")
     assert alone is not None
     assert (alone.native_object, alone.decoded_by.rule) == (KeyValue("k", None), "latest")
