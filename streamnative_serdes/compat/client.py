@@ -368,13 +368,13 @@ def _bad(topic: str, fault: SchemaError) -> BadSchemaError:
     return BadSchemaError(fault.message, topic=topic, path=fault.path, hint=fault.hint, status=422)
 
 
-def _topic_of(subject: str) -> str:
+def _topic_of(subject: object) -> str:
     """The topic of a subject, by Confluent's topic name strategy.
 
     Raises:
-        SerdesError: the subject is empty, or that of a topic's keys.
+        SerdesError: the subject is empty or not text, or that of a topic's keys.
     """
-    if not subject:
+    if not isinstance(subject, str) or not subject:
         raise SerdesError(f"expected a subject, got {subject!r:.80}", hint="a subject is a topic name, or TOPIC-value")
     if subject.endswith("-key"):
         raise unsupported(

@@ -49,11 +49,14 @@ def require_avro(schema: Schema) -> Schema:
     """Return ``schema`` if Pulsar can store all of it.
 
     Raises:
-        SchemaError: its type is not Avro, or it has metadata or rules.
+        SchemaError: its type is not Avro, it has metadata or rules, or a reference is something else.
     """
     if schema.schema_type not in (None, "AVRO"):
         raise SchemaError(f"schema_type: expected 'AVRO', the only supported type, got {schema.schema_type!r:.40}")
     for name in ("metadata", "rule_set"):
         if getattr(schema, name, None) is not None:
             raise SchemaError(f"{name} is not supported: Pulsar's registry does not store it", hint="leave it out")
+    for reference in schema.references or ():
+        if not hasattr(reference, "subject"):
+            raise SchemaError(f"references: expected a SchemaReference, got {type(reference).__name__}")
     return schema

@@ -12,7 +12,13 @@ from schemas import record
 
 from streamnative_serdes.compat import RegisteredSchema, Schema, SchemaReference, SchemaRegistryClient
 from streamnative_serdes.compat.error import SchemaRegistryError
-from streamnative_serdes.errors import ConfigError, IncompatibleSchemaError, SchemaError, SchemaNotFoundError
+from streamnative_serdes.errors import (
+    ConfigError,
+    IncompatibleSchemaError,
+    SchemaError,
+    SchemaNotFoundError,
+    SerdesError,
+)
 from streamnative_serdes.testing import LocalRegistry
 
 A = Schema(json.dumps(record("A", ("x", "int"))))
@@ -142,6 +148,7 @@ def test_a_reference_to_a_missing_subject_is_the_registrys_error(client: SchemaR
     [
         (Schema("{}", "PROTOBUF"), "schema_type: expected 'AVRO', .*got 'PROTOBUF'"),
         (Schema("{}", "JSON"), "schema_type: expected 'AVRO', .*got 'JSON'"),
+        (Schema("{}", references=[{"name": "A"}]), "references: expected a SchemaReference, got dict"),  # type: ignore[list-item]
         (Schema("{}", metadata={}), "metadata is not supported"),
         (Schema("{}", rule_set=[]), "rule_set is not supported"),
     ],
@@ -149,6 +156,12 @@ def test_a_reference_to_a_missing_subject_is_the_registrys_error(client: SchemaR
 def test_what_pulsar_cannot_store_is_refused(client: SchemaRegistryClient, schema: Schema, words: str) -> None:
     with pytest.raises(SchemaError, match=words):
         client.register_schema("t", schema)
+
+
+@pytest.mark.parametrize("subject", ["", None, b"t-value", 5])
+def test_a_subject_that_is_not_text_is_refused(client: SchemaRegistryClient, subject: Any) -> None:
+    with pytest.raises(SerdesError, match=r"^expected a subject, got "):
+        client.get_versions(subject)
 
 
 def test_compatibility_is_as_the_topics_strategy_says(client: SchemaRegistryClient) -> None:
