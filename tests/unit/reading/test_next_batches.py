@@ -45,6 +45,7 @@ PATIENCE = 30.0  # seconds
 USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
 WIDER = {**USER, "fields": [*USER["fields"], {"name": "age", "type": ["null", "int"], "default": None}]}
 ORDER: dict[str, Any] = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "string"}]}
+COUNT: dict[str, Any] = {"type": "record", "name": "Count", "fields": [{"name": "n", "type": "double"}]}
 BOB = {"name": "bob"}
 FRAMED, BARE = b"\x03\x04" + bytes(8) + b"\x06bob", b"\x06bob"
 FRAMED_1 = b"\x03\x04" + bytes(7) + b"\x01" + b"\x06bob\x02\x0e"
@@ -126,17 +127,30 @@ def test_a_recreated_topic_is_noticed_by_a_batch_that_cannot_be_read(
     registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 0.0)
-    count: dict[str, Any] = {"type": "record", "name": "Count", "fields": [{"name": "n", "type": "double"}]}
     register(registry, USER)
     reader = KafkaAvroDeserializer(conf(registry), USER)
     for _ in range(3):
         assert reader.deserialize_batch("t", [FRAMED]).to_pylist() == [BOB]
-    recreate(registry, count)
+    recreate(registry, COUNT)
     with pytest.raises(SchemaError, match="the writer's record Count cannot be read as the reader's record User"):
         reader.deserialize_batch("t", [FRAMED[:-1]])
     recreate(registry, USER)
     binding_of(reader)._look()
     assert reader.deserialize_batch("t", [FRAMED]).to_pylist() == [BOB]
+
+
+def test_each_message_of_a_recreated_topic_that_does_not_fit_the_columns_has_this_error(
+    registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 0.0)
+    register(registry, USER)
+    reader = KafkaAvroDeserializer(conf(registry), USER)
+    for _ in range(2):
+        reader.deserialize_batch("t", [FRAMED])
+    recreate(registry, COUNT)
+    batch = reader.deserialize_batch("t", [FRAMED[:-1], FRAMED[:-1]], error_column="why")
+    why = "the writer's record Count cannot be read as the reader's record User"
+    assert [why in row for row in batch["why"].to_pylist()] == [True, True]
 
 
 def test_a_topic_that_the_watch_has_found_to_be_recreated_is_read_by_its_new_schema(registry: LocalRegistry) -> None:
