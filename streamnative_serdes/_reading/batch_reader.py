@@ -12,7 +12,7 @@ from streamnative_serdes._config import BY_NAME
 from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError, SerdesError
 
 from .attempts import ITS_OWN_FAULT, UNKNOWN, Attempt, Failure, attempts_of, is_sign
-from .columns import AnyColumns, columns_for, plan_of
+from .columns import AnyColumns, OtherTypeError, columns_by_policy, columns_for, plan_of
 from .guess_format import with_hint
 from .policy import ReadPolicy
 from .reader_schema import ReadAgainError, Target
@@ -28,17 +28,31 @@ ERRORS: Final = " errors"  # the error column of a batch that is read only to fi
 
 
 class Wanted(NamedTuple):
-    """The request that the messages of a batch are read for; ``check`` is the argument of ``read_batch``."""
+    """The request that the messages of a batch are read for; ``check`` and ``read_as`` are those of ``read_batch``."""
 
     policy: ReadPolicy
     topic: str
     dialect: Dialect
     large_types: bool
     check: Callable[[int], object] | None
+    read_as: SchemaVersion | None = None
 
     def columns(self, known: SchemaVersion) -> AnyColumns:
         """Raises: SchemaError: the schema has no Arrow type."""
         return columns_for(self.policy, known, self.dialect, self.large_types)
+
+    def columns_now(self) -> AnyColumns:
+        """The columns of a batch that is read now; they change if the topic is recreated."""
+        if self.read_as is not None:
+            return self.columns(self.read_as)
+        return columns_by_policy(self.policy, self.topic, self.dialect, self.large_types)
+
+    def confirm(self, columns: AnyColumns) -> None:
+        """Raises: ReadAgainError: the topic's batches have other columns by now, or none."""
+        with suppress(*ITS_OWN_FAULT):
+            if self.columns_now() is columns:
+                return
+        raise ReadAgainError
 
 
 class BatchMessages(NamedTuple):
@@ -91,7 +105,8 @@ class BatchReader:
 
         Raises:
             SchemaRegistryError: the registry is away or refuses to answer, and the messages may be good.
-            ReadAgainError: the batch holds a higher version than the version that it is read as.
+            ReadAgainError: the batch holds a higher version than the version that it is read as, or the topic is of
+                another type by now.
         """
         before = self._routes.get(key)
         if before is not None:
@@ -168,7 +183,14 @@ class BatchReader:
         return _Way(attempt, known, self._route(own, attempt, known), apart=own)
 
     def _route(self, columns: AnyColumns, attempt: Attempt, known: SchemaVersion) -> tuple[Any, int, bool]:
-        return plan_of(columns, self._policy, known), attempt.offset, attempt.whole
+        try:
+            return plan_of(columns, self._policy, known), attempt.offset, attempt.whole
+        except OtherTypeError:
+            if self._target is None:
+                self.wanted.confirm(columns)
+            else:
+                self._target.confirm(self._policy.binding)
+            raise
 
     def failed(self, key: int, errors: list[DecodeError], message: bytes) -> Routes | SerdesError:
         """The answer to a message that could not be read: other ways to read it, or its error."""

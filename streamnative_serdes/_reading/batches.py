@@ -14,7 +14,7 @@ from streamnative_serdes import _call_path
 from streamnative_serdes.errors import BatchTooLargeError, ConfigError, DecodeError, SchemaNotFoundError, SerdesError
 
 from .batch_reader import ERRORS, NO_WAY, BatchMessages, BatchReader, Wanted
-from .columns import NOTHING, AnyColumns, OtherTypeError, columns_by_policy, latest_of_columns, name_checked
+from .columns import NOTHING, AnyColumns, latest_of_columns, name_checked
 from .framings import PACKED
 from .guess_format import with_hint
 from .messages import received
@@ -65,11 +65,13 @@ def read_batch(
     try:
         policy.binding.attach(serdes)
         if headers is None and message_keys is None and read_as is None and check is None:
+            if hasattr(data, "__arrow_c_stream__") and not policy.signs.unpacks:
+                data = _repeatable(data)
             batch = _read_as_before(serdes, policy, (topic, dialect, large_types), data, error_column)
             if batch is not None:
                 return batch
-        wanted = Wanted(policy, topic, dialect, large_types, check)
-        read = _read_first(serdes, wanted, data, headers, error_column, message_keys, read_as)
+        wanted = Wanted(policy, topic, dialect, large_types, check, read_as)
+        read = _read_first(serdes, wanted, data, headers, error_column, message_keys)
     except BatchTooLargeError as error:
         raise error.at(topic=topic) from None
     except SerdesError as error:
@@ -100,9 +102,12 @@ def _read_as_before(
         return None
     reader: BatchReader = entry[2]
     looked_up, signs = reader.looked_up, policy.signs if policy.signs.in_use else None
-    batch, counts, size = reader.columns.decode(
-        data, reader.find, reader.failed, error_column=error_column, signs=signs
-    )
+    try:
+        batch, counts, size = reader.columns.decode(
+            data, reader.find, reader.failed, error_column=error_column, signs=signs
+        )
+    except ReadAgainError:
+        return None
     if reader.looked_up == looked_up:
         policy.readers.put_back(key, entry)
     else:
@@ -135,10 +140,9 @@ def _read_first(
     headers: Any,
     error_column: str | None,
     message_keys: Any,
-    read_as: SchemaVersion | None,
 ) -> _Read:
     """The batch, read without a reader from a batch before; the new reader is kept if it may read the next batch."""
-    policy, topic, dialect, large_types, _ = wanted
+    policy, topic, dialect, large_types, *_ = wanted
     if policy.is_key:
         hint = "for KEY_VALUE, pass keys=... to deserialize_batch of a deserializer for values; read others one by one"
         raise ConfigError("a batch has both halves of its messages", topic=topic, hint=hint)
@@ -154,8 +158,6 @@ def _read_first(
     if seen is not None:
         read, target = _read_as_seen(given, seen)
         target.count(serdes)
-    elif read_as is not None:
-        read = _read(given, wanted.columns(read_as))
     else:
         read = _read_as_policy(given)
         if isinstance(read.reader, BatchReader) and not (policy.signs.header or policy.signs.unpacks):
@@ -189,13 +191,11 @@ def held_version(policy: ReadPolicy, seen: Seen, topic: str, data: Any, headers:
 
 
 def _read_as_policy(given: BatchMessages) -> _Read:
-    """The batch, read as the policy says. The first messages may show that the topic is of another type than AVRO."""
-    policy, topic, dialect, large_types, _ = given.wanted
-    if policy.reading is not None and policy.binding.kind(topic) is None:
-        given = _repeatable(given)
-        with suppress(OtherTypeError):
-            return _read(given, columns_by_policy(policy, topic, dialect, large_types))
-    return _read(given, _found(given, lambda: columns_by_policy(policy, topic, dialect, large_types)))
+    """The batch, read as the policy says. Its messages may show that the topic is of another type than was known."""
+    given = given._replace(data=_repeatable(given.data))
+    while True:
+        with suppress(ReadAgainError):
+            return _read(given, _found(given, given.wanted.columns_now))
 
 
 def _found(given: BatchMessages, find: Callable[[], _T]) -> _T:
@@ -212,10 +212,13 @@ def _found(given: BatchMessages, find: Callable[[], _T]) -> _T:
         raise
 
 
-def _repeatable(given: BatchMessages) -> BatchMessages:
+def _repeatable(data: Any) -> Any:
+    """The messages, in a form that can be read several times: a stream of Arrow may end with its first reader."""
+    if not hasattr(data, "__arrow_c_stream__"):
+        return data
     from streamnative_serdes.arrow.pieces import messages_of  # pyarrow is not needed otherwise
 
-    return given._replace(data=messages_of(given.data))
+    return messages_of(data)
 
 
 def _read(given: BatchMessages, columns: AnyColumns, target: Target | None = None) -> _Read:
@@ -241,7 +244,7 @@ def _decoded(given: BatchMessages, columns: AnyColumns, reader: BatchReader | Pa
 
 def _read_as_seen(given: BatchMessages, seen: Seen) -> tuple[_Read, Target]:
     """The batch, read as the highest version of its own and of earlier messages, and the target with that version."""
-    given, wanted = _repeatable(given), given.wanted
+    given, wanted = given._replace(data=_repeatable(given.data)), given.wanted
     target = Target(seen, wanted.topic)
     while True:
         with suppress(ReadAgainError):

@@ -143,19 +143,19 @@ def plan_of(columns: AnyColumns, policy: ReadPolicy, known: SchemaVersion) -> An
 
     Raises:
         SchemaError: no message of this version can be read.
-        OtherTypeError: the columns are those of a schema of type AVRO, but the topic is of another type.
+        OtherTypeError: the columns are those of a schema of type AVRO, but this version is of another type.
     """
     from streamnative_serdes.arrow import Columns
 
     if not isinstance(columns, Columns):
         return columns.plan_of(as_parts(policy, known))
     if known.avro is None and known.type != EXTERNAL:  # of such a topic, other messages may name their schemas
-        raise OtherTypeError
+        raise OtherTypeError(f"expected a schema of type AVRO, got type {known.type}")
     return columns.plan(known.schema)
 
 
-class OtherTypeError(Exception):
-    """The topic's type is not that of the schema that the deserializer was given. Never reaches a user."""
+class OtherTypeError(SchemaError):
+    """A version of the topic is not of type AVRO, as the columns are."""
 
 
 def _seen(serdes: _call_path.Deserializer, policy: ReadPolicy, seen: Seen, topic: str) -> SchemaVersion:

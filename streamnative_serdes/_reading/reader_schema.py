@@ -136,7 +136,7 @@ class Seen:
 
 
 class ReadAgainError(Exception):
-    """The batch has to be read again, since its target version has changed. Never reaches a user."""
+    """The batch has to be read again, since its target version or its columns have changed. Never reaches a user."""
 
 
 class Target:
@@ -151,6 +151,15 @@ class Target:
         """Begin with the highest version seen before; begin again if the topic was recreated meanwhile."""
         self.known = self._seen.highest(self._topic)
         self.claimed = False  # by messages of the batch, of which one has to be readable
+
+    def confirm(self, binding: Binding) -> None:
+        """Raises: ReadAgainError: the topic does not have the target any more, and the target is another one now."""
+        known = self.known
+        with suppress(SchemaNotFoundError, SchemaError):
+            if known is None or binding.version(self._topic, known.version) is known:
+                return
+        self.begin()
+        raise ReadAgainError
 
     def takes(self, known: SchemaVersion) -> bool:
         """Whether messages of this version are converted to the target; False if no such message could be read.

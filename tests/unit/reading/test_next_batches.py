@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from any_type import delete
+from any_type import register as register_any
 from conf import conf
 
 pa = pytest.importorskip("pyarrow")
@@ -65,6 +66,16 @@ def recreate(registry: LocalRegistry, schema: dict[str, Any]) -> None:
 def binding_of(serdes: KafkaAvroSerializer | KafkaAvroDeserializer) -> Binding:
     found: Binding = policy_of(serdes).binding
     return found
+
+
+class Once:
+    """Messages that can be read once."""
+
+    def __init__(self, messages: list[bytes]) -> None:
+        self._messages = [pa.chunked_array([messages])]
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._messages.pop().__arrow_c_stream__(requested_schema)
 
 
 def columns(**values: Any) -> pa.RecordBatch:
@@ -151,6 +162,41 @@ def test_each_message_of_a_recreated_topic_that_does_not_fit_the_columns_has_thi
     batch = reader.deserialize_batch("t", [FRAMED[:-1], FRAMED[:-1]], error_column="why")
     why = "the writer's record Count cannot be read as the reader's record User"
     assert [why in row for row in batch["why"].to_pylist()] == [True, True]
+
+
+@pytest.mark.parametrize("policy", [None, "latest.seen", "fixed"])
+@pytest.mark.parametrize("batches_before", [1, 2])
+@pytest.mark.parametrize("as_given", [list, Once])
+def test_a_topic_that_is_recreated_as_another_type_is_read_as_that_type(
+    registry: LocalRegistry,
+    monkeypatch: pytest.MonkeyPatch,
+    policy: str | None,
+    batches_before: int,
+    as_given: Any,
+) -> None:
+    monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 0.0)
+    register(registry, USER)
+    options = {} if policy is None else {"reader.schema.policy": policy}
+    reader = KafkaAvroDeserializer(conf(registry, **options), USER if policy == "fixed" else None)
+    for _ in range(batches_before):
+        assert reader.deserialize_batch("t", [FRAMED]).to_pylist() == [BOB]
+    delete(registry)
+    register_any(registry, "t", "JSON", USER)
+    assert reader.deserialize_batch("t", as_given([b'{"name":"bob"}'] * 2)).to_pylist() == [BOB, BOB]
+
+
+def test_a_version_of_another_type_than_the_latest_is_an_error_of_its_messages(registry: LocalRegistry) -> None:
+    registry.set_strategy("ALWAYS_COMPATIBLE")
+    register_any(registry, "t", "JSON", USER)
+    register(registry, WIDER)
+    reader = KafkaAvroDeserializer(conf(registry))
+    for _ in range(2):
+        batch = reader.deserialize_batch("t", [FRAMED, FRAMED_1], error_column="why")
+        assert batch["name"].to_pylist() == [None, "bob"]
+        assert batch["why"].to_pylist() == [
+            "topic t, schema version 0: expected a schema of type AVRO, got type JSON",
+            None,
+        ]
 
 
 def test_a_topic_that_the_watch_has_found_to_be_recreated_is_read_by_its_new_schema(registry: LocalRegistry) -> None:
