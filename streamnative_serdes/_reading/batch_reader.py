@@ -47,8 +47,11 @@ class Wanted(NamedTuple):
             return self.columns(self.read_as)
         return columns_by_policy(self.policy, self.topic, self.dialect, self.large_types)
 
-    def confirm(self, columns: AnyColumns) -> None:
-        """Raises: ReadAgainError: the topic's batches have other columns by now, or none."""
+    def confirm(self, columns: AnyColumns, target: Target | None) -> None:
+        """Raises: ReadAgainError: the topic's batches have another target, or other columns, by now, or none."""
+        if target is not None:
+            target.confirm(self.policy.binding)
+            return
         with suppress(*ITS_OWN_FAULT):
             if self.columns_now() is columns:
                 return
@@ -186,10 +189,7 @@ class BatchReader:
         try:
             return plan_of(columns, self._policy, known), attempt.offset, attempt.whole
         except OtherTypeError:
-            if self._target is None:
-                self.wanted.confirm(columns)
-            else:
-                self._target.confirm(self._policy.binding)
+            self.wanted.confirm(columns, self._target)
             raise
 
     def failed(self, key: int, errors: list[DecodeError], message: bytes) -> Routes | SerdesError:

@@ -13,7 +13,7 @@ from streamnative_serdes.errors import ConfigError, DecodeError, SerdesError
 from streamnative_serdes.key_value import SEPARATED
 
 from .attempts import ITS_OWN_FAULT
-from .batch_reader import BatchMessages, BatchReader
+from .batch_reader import BatchMessages, BatchReader, Wanted
 from .columns import AnyColumns
 from .reader_schema import Target
 
@@ -77,15 +77,19 @@ class PairReader:
 class OneTypeReader:
     """How messages of a primitive type, or of type JSON, are read: they have no header, and need no version."""
 
-    def __init__(self, columns: TypedColumns, target: Part, topic: str) -> None:
-        self._routes = ((columns.plan_of(target), 0, True),)
-        self._version, self._topic = target.version, topic
+    def __init__(self, wanted: Wanted, columns: TypedColumns, part: Part, target: Target | None) -> None:
+        self._routes = ((columns.plan_of(part), 0, True),)
+        self._wanted, self._columns, self._target, self._version = wanted, columns, target, part.version
 
     def find(self, _key: int) -> Routes:
         return self._routes
 
     def failed(self, _key: int, errors: Sequence[DecodeError], _message: bytes) -> DecodeError:
-        return copy(errors[0]).at(topic=self._topic, version=self._version)
+        """As :meth:`BatchReader.failed`. Raises: ReadAgainError: the topic was recreated."""
+        wanted, topic = self._wanted, self._wanted.topic
+        wanted.policy.binding.doubt(topic)
+        wanted.confirm(self._columns, self._target)
+        return copy(errors[0]).at(topic=topic, version=self._version)
 
     def has_read(self, _known: SchemaVersion, counts: RowCounts) -> bool:
         return any(isinstance(way, int) for _, way in counts)
@@ -105,5 +109,5 @@ def reader_of(
     if isinstance(columns, Columns):
         return BatchReader(given.wanted, columns, target)
     if isinstance(columns.target, Part):
-        return OneTypeReader(columns, columns.target, given.wanted.topic)
+        return OneTypeReader(given.wanted, columns, columns.target, target)
     return PairReader(given, columns, target)

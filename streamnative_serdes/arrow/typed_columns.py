@@ -162,6 +162,9 @@ class TypedColumns(BatchColumns):
             return compiled(error_column)
         batch, counts, size = compiled(_ERRORS)
         shaped, failures = self._shaped(batch)
+        if failures and isinstance(self.target, Part):
+            ((key, _), *_) = counts  # the only one, since messages of one type have no header
+            failed(key, [failures[min(failures)]], b"")  # the topic may have been recreated
         texts = batch.column(_ERRORS)
         if error_column is None:
             _raise_first(texts, failures, compiled)

@@ -185,6 +185,45 @@ def test_a_topic_that_is_recreated_as_another_type_is_read_as_that_type(
     assert reader.deserialize_batch("t", as_given([b'{"name":"bob"}'] * 2)).to_pylist() == [BOB, BOB]
 
 
+@pytest.mark.parametrize(
+    ("policy", "kind", "schema", "message", "row"),
+    [
+        (None, "AVRO", USER, FRAMED, BOB),
+        ("latest.seen", "AVRO", USER, FRAMED, BOB),
+        ("fixed", "AVRO", USER, FRAMED, BOB),
+        (None, "INT32", "", b"\0\0\0\5", {"value": 5}),
+        ("latest.seen", "INT32", "", b"\0\0\0\5", {"value": 5}),
+    ],
+)
+def test_a_recreated_topic_of_type_json_is_noticed_by_a_batch_that_cannot_be_read(
+    registry: LocalRegistry,
+    monkeypatch: pytest.MonkeyPatch,
+    policy: str | None,
+    kind: str,
+    schema: Any,
+    message: bytes,
+    row: dict[str, Any],
+) -> None:
+    monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 0.0)
+    register_any(registry, "t", "JSON", USER)
+    options = {} if policy is None else {"reader.schema.policy": policy}
+    reader = KafkaAvroDeserializer(conf(registry, **options), USER if policy == "fixed" else None)
+    assert reader.deserialize_batch("t", [b'{"name":"bob"}']).to_pylist() == [BOB]
+    delete(registry)
+    register_any(registry, "t", kind, schema)
+    assert reader.deserialize_batch("t", [message, message]).to_pylist() == [row, row]
+
+
+def test_batches_of_type_json_doubt_their_topic_at_most_once_a_second(registry: LocalRegistry) -> None:
+    register_any(registry, "t", "JSON", USER)
+    reader = KafkaAvroDeserializer(conf(registry))
+    reader.deserialize_batch("t", [b'{"name":"bob"}'])
+    before = len(registry.requests)
+    batch = reader.deserialize_batch("t", [b"{"] * 9, error_column="why")
+    assert all("expected JSON" in why for why in batch["why"].to_pylist())
+    assert len(registry.requests) <= before + 1
+
+
 def test_a_version_of_another_type_than_the_latest_is_an_error_of_its_messages(registry: LocalRegistry) -> None:
     registry.set_strategy("ALWAYS_COMPATIBLE")
     register_any(registry, "t", "JSON", USER)
