@@ -212,6 +212,7 @@ class BatchReader:
             if self._target is not None:
                 self._target.begin()
                 raise ReadAgainError
+            self.wanted.confirm(self.columns, None)
             self._routes.pop(key, None)  # it is missing if an earlier message had this error
             return self.find(key)
         return self._explained(error, message, key) if key == _call_path.LATEST else error

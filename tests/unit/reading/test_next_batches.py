@@ -164,6 +164,24 @@ def test_each_message_of_a_recreated_topic_that_does_not_fit_the_columns_has_thi
     assert [why in row for row in batch["why"].to_pylist()] == [True, True]
 
 
+@pytest.mark.parametrize("policy", [None, "latest", "latest.seen"])
+@pytest.mark.parametrize("batches_before", [1, 2])
+def test_messages_of_a_recreated_topic_are_read_into_its_new_columns(
+    registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch, policy: str | None, batches_before: int
+) -> None:
+    monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 0.0)
+    register(registry, USER)
+    reader = KafkaAvroDeserializer(conf(registry, **({} if policy is None else {"reader.schema.policy": policy})))
+    for _ in range(batches_before):
+        assert reader.deserialize_batch("t", [FRAMED]).to_pylist() == [BOB]
+    recreate(registry, COUNT)
+    new, bad = FRAMED[:10] + b"\0" * 6 + b"\xf8\x3f", FRAMED[:10]
+    batch = reader.deserialize_batch("t", [new, None, bad, new], error_column="why")
+    assert batch["n"].to_pylist() == [1.5, None, None, 1.5]
+    assert [why is None for why in batch["why"].to_pylist()] == [True, True, False, True]
+    assert reader.stats()["messages"] == batches_before + 3
+
+
 @pytest.mark.parametrize("policy", [None, "latest.seen", "fixed"])
 @pytest.mark.parametrize("batches_before", [1, 2])
 @pytest.mark.parametrize("as_given", [list, Once])
