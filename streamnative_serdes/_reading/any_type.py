@@ -25,7 +25,7 @@ from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundE
 from streamnative_serdes.key_value import INLINE, KeyValue, refuse_keys
 from streamnative_serdes.schema_registry import SchemaInfo
 
-from .attempts import headerless, is_sign
+from .attempts import by_key, headerless, is_sign
 from .guess_format import with_hint
 from .pairs import inline_keys
 from .policy import NO_SCHEMA_YET, ReadPolicy
@@ -223,7 +223,15 @@ class AnyTypePolicy(ReadPolicy):
         try:
             return _call_path.read_by(whole, data, 0)
         except DecodeError as fault:
-            return super().recover(serdes, whole, data, caller, sign, fault)
+            self.binding.doubt(bound.topic)
+            news = self.bound(self.binding.use(bound.topic), bound.key, for_key=self.is_key)
+            if news.missing:
+                return super().recover(serdes, whole, data, caller, sign, fault)
+        serdes.rebind()  # the topic was recreated, and its messages have headers now
+        try:
+            return self._read(serdes, news, data, by_key(news.key))
+        except DecodeError as still:
+            return super().recover(serdes, news, data, caller, sign, still)
 
     def _is_header(self, topic: str, version: int, caller: int | None) -> bool:
         """Whether ten bytes that look like a header with this version are a header, by the type of the messages.

@@ -189,6 +189,24 @@ def test_a_recreated_topic_of_another_type_is_noticed_at_the_first_failure(regis
     assert reader.stats()["errors"] == 0
 
 
+@pytest.mark.parametrize("kind", ["JSON", "INT32"])
+def test_a_header_is_read_if_the_topic_was_recreated_as_avro(registry: LocalRegistry, kind: str) -> None:
+    register(registry, "t", kind, USER if kind == "JSON" else "")
+    reader = KafkaAutoConsumeDeserializer(conf(registry))
+    reader.deserialize("t", b'{"name":"bob","age":7}' if kind == "JSON" else bytes(4))
+    delete(registry)
+    register(registry, "t", "AVRO", USER)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("streamnative_serdes._topics.binding._LEAST_SECONDS", 0.0)
+        for _ in range(2):
+            after = reader.deserialize("t", framed(0, USER, BOB))
+            assert after is not None
+            assert (after.schema_type, after.native_object, after.decoded_by.rule) == ("AVRO", BOB, "header")
+        with pytest.raises(DecodeError, match="schema version 0"):
+            reader.deserialize("t", framed(0, USER, BOB)[:-1])
+    assert reader.stats()["errors"] == 1
+
+
 def test_a_failure_leaves_nothing_behind(topics: LocalRegistry) -> None:
     reader = KafkaAutoConsumeDeserializer(conf(topics))
     for _ in range(3):
