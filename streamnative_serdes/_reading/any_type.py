@@ -229,7 +229,7 @@ class AnyTypePolicy(ReadPolicy):
                 return super().recover(serdes, whole, data, caller, sign, fault)
         serdes.rebind()  # the topic was recreated, and its messages have headers now
         try:
-            return self._read(serdes, news, data, by_key(news.key))
+            return _call_path.read_by(news, data, by_key(news.key).offset)
         except DecodeError as still:
             return super().recover(serdes, news, data, caller, sign, still)
 
