@@ -8,10 +8,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from streamnative_serdes import _call_path
-from streamnative_serdes.errors import BatchTooLargeError, ConfigError, DecodeError, SchemaNotFoundError, SerdesError
+from streamnative_serdes.errors import (
+    BatchTooLargeError,
+    ConfigError,
+    DecodeError,
+    SchemaError,
+    SchemaNotFoundError,
+    SerdesError,
+)
 
 from .batch_reader import ERRORS, NO_WAY, BatchMessages, BatchReader, Wanted
 from .columns import NOTHING, AnyColumns, latest_of_columns, name_checked
@@ -31,6 +38,7 @@ if TYPE_CHECKING:
     from streamnative_serdes.arrow.columns import RowCounts
 
 _T = TypeVar("_T")
+_MOST_ROUNDS: Final = 1_000  # in which one batch is read; each change of the schemas takes one
 
 
 class _Read(NamedTuple):
@@ -193,9 +201,18 @@ def held_version(policy: ReadPolicy, seen: Seen, topic: str, data: Any, headers:
 def _read_as_policy(given: BatchMessages) -> _Read:
     """The batch, read as the policy says. Its messages may show that the topic is of another type than was known."""
     given = given._replace(data=_repeatable(given.data))
-    while True:
+    for _ in range(_MOST_ROUNDS):
         with suppress(ReadAgainError):
             return _read(given, _found(given, given.wanted.columns_now))
+    raise _restless(given)
+
+
+def _restless(given: BatchMessages) -> SchemaError:
+    return SchemaError(
+        f"the schemas of the topic changed {_MOST_ROUNDS} times while a batch was read",
+        topic=given.wanted.topic,
+        hint="a larger cache.capacity keeps more of them",
+    )
 
 
 def _found(given: BatchMessages, find: Callable[[], _T]) -> _T:
@@ -246,7 +263,7 @@ def _read_as_seen(given: BatchMessages, seen: Seen) -> tuple[_Read, Target]:
     """The batch, read as the highest version of its own and of earlier messages, and the target with that version."""
     given, wanted = given._replace(data=_repeatable(given.data)), given.wanted
     target = Target(seen, wanted.topic)
-    while True:
+    for _ in range(_MOST_ROUNDS):
         with suppress(ReadAgainError):
             known = target.known
             if known is None:
@@ -257,6 +274,7 @@ def _read_as_seen(given: BatchMessages, seen: Seen) -> tuple[_Read, Target]:
             if not target.claimed or read.reader.has_read(known, read.counts):
                 return read, target
             target.refuse()
+    raise _restless(given)
 
 
 def _keys(policy: ReadPolicy, topic: str, headers: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from streamnative_serdes import _call_path
 from streamnative_serdes._formats.parts import PairParts, Part
+from streamnative_serdes._topics.topic_state import TopicState
 from streamnative_serdes.errors import ConfigError, DecodeError, SerdesError
 from streamnative_serdes.key_value import SEPARATED
 
@@ -80,15 +81,19 @@ class OneTypeReader:
     def __init__(self, wanted: Wanted, columns: TypedColumns, part: Part, target: Target | None) -> None:
         self._routes = ((columns.plan_of(part), 0, True),)
         self._wanted, self._columns, self._target, self._version = wanted, columns, target, part.version
+        self._confirmed: TopicState | None = None  # when the columns were compared with the topic's
 
     def find(self, _key: int) -> Routes:
         return self._routes
 
     def failed(self, _key: int, errors: Sequence[DecodeError], _message: bytes) -> DecodeError:
         """As :meth:`BatchReader.failed`. Raises: ReadAgainError: the topic was recreated."""
-        wanted, topic = self._wanted, self._wanted.topic
-        wanted.policy.binding.doubt(topic)
-        wanted.confirm(self._columns, self._target)
+        wanted, topic, binding = self._wanted, self._wanted.topic, self._wanted.policy.binding
+        binding.doubt(topic)
+        if self._confirmed is not binding.state(topic):
+            if binding.type_of(topic) is not None:  # else it was deleted, and its messages are read as before
+                wanted.confirm(self._columns, self._target)
+            self._confirmed = binding.state(topic)
         return copy(errors[0]).at(topic=topic, version=self._version)
 
     def has_read(self, _known: SchemaVersion, counts: RowCounts) -> bool:

@@ -12,7 +12,7 @@ from streamnative_serdes.codec import Codec, Duration
 
 CONTAINERS: dict[str, type] = {"record": dict, "map": dict, "array": list}
 MIDNIGHT = dt.datetime(1970, 1, 1)
-NOT_HELD = "the column cannot hold it"  # a decimal of more digits than its precision, which an object may have
+NOT_HELD = "expected a decimal of at most "  # of more digits than its precision, which an object may have
 
 
 def as_object(value: Any, kind: Any) -> Any:

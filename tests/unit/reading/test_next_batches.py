@@ -35,6 +35,8 @@ from streamnative_serdes import (  # noqa: E402
     SchemaNotFoundError,
 )
 from streamnative_serdes._call_path import policy_of  # noqa: E402
+from streamnative_serdes._reading import batches  # noqa: E402
+from streamnative_serdes._reading.reader_schema import ReadAgainError  # noqa: E402
 from streamnative_serdes._topics import binding as binding_module  # noqa: E402
 from streamnative_serdes._topics.binding import Binding  # noqa: E402
 from streamnative_serdes._topics.topic_state import KeptWhileUnchanged, TopicState  # noqa: E402
@@ -240,6 +242,45 @@ def test_batches_of_type_json_doubt_their_topic_at_most_once_a_second(registry: 
     batch = reader.deserialize_batch("t", [b"{"] * 9, error_column="why")
     assert all("expected JSON" in why for why in batch["why"].to_pylist())
     assert len(registry.requests) <= before + 1
+
+
+def test_without_a_time_for_the_latest_schema_damaged_rows_ask_once(registry: LocalRegistry) -> None:
+    register_any(registry, "t", "INT32", "")
+    reader = KafkaAvroDeserializer(conf(registry, **{"cache.latest.ttl.sec": 0}))
+    before = len(registry.requests)
+    batch = reader.deserialize_batch("t", [b"\0"] * 50, error_column="why")
+    assert all("expected 4 bytes" in why for why in batch["why"].to_pylist())
+    assert len(registry.requests) <= before + 5
+
+
+@pytest.mark.parametrize(
+    ("kind", "schema", "good", "bad"), [("JSON", USER, b'{"name":"bob"}', b"{"), ("INT32", "", b"\0\0\0\5", b"\0")]
+)
+def test_a_damaged_row_of_a_deleted_topic_leaves_the_others(
+    registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch, kind: str, schema: Any, good: bytes, bad: bytes
+) -> None:
+    monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 0.0)
+    register_any(registry, "t", kind, schema)
+    reader = KafkaAvroDeserializer(conf(registry))
+    reader.deserialize_batch("t", [good])
+    delete(registry)
+    batch = reader.deserialize_batch("t", [good, bad, good], error_column="why")
+    assert [why is None for why in batch["why"].to_pylist()] == [True, False, True]
+
+
+@pytest.mark.parametrize("policy", ["latest", "latest.seen"])
+def test_schemas_that_change_in_each_round_are_an_error(
+    registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch, policy: str
+) -> None:
+    register(registry, USER)
+    reader = KafkaAvroDeserializer(conf(registry, **{"reader.schema.policy": policy}))
+
+    def again(*_: Any) -> None:
+        raise ReadAgainError
+
+    monkeypatch.setattr(batches, "_read", again)
+    with pytest.raises(SchemaError, match=r"topic t: .* changed 1000 times while a batch was read"):
+        reader.deserialize_batch("t", [FRAMED])
 
 
 def test_a_version_of_another_type_than_the_latest_is_an_error_of_its_messages(registry: LocalRegistry) -> None:
