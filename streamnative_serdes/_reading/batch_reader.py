@@ -48,7 +48,7 @@ class Wanted(NamedTuple):
         return columns_by_policy(self.policy, self.topic, self.dialect, self.large_types)
 
     def confirm(self, columns: AnyColumns, target: Target | None) -> None:
-        """Raises: ReadAgainError: the topic's batches have another target, or other columns, by now, or none."""
+        """Raise ReadAgainError if the topic's batches now have another target, other columns or no columns."""
         if target is not None:
             target.confirm(self.policy.binding)
             return

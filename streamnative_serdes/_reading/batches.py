@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from streamnative_serdes.arrow.columns import RowCounts
 
 _T = TypeVar("_T")
-_MOST_ROUNDS: Final = 1_000  # in which one batch is read; each change of the schemas takes one
+_MOST_ROUNDS: Final = 1_000  # of reading one batch: each change of the topic's schemas starts another
 
 
 class _Read(NamedTuple):
@@ -204,10 +204,10 @@ def _read_as_policy(given: BatchMessages) -> _Read:
     for _ in range(_MOST_ROUNDS):
         with suppress(ReadAgainError):
             return _read(given, _found(given, given.wanted.columns_now))
-    raise _restless(given)
+    raise _changes_too_often(given)
 
 
-def _restless(given: BatchMessages) -> SchemaError:
+def _changes_too_often(given: BatchMessages) -> SchemaError:
     return SchemaError(
         f"the schemas of the topic changed {_MOST_ROUNDS} times while a batch was read",
         topic=given.wanted.topic,
@@ -274,7 +274,7 @@ def _read_as_seen(given: BatchMessages, seen: Seen) -> tuple[_Read, Target]:
             if not target.claimed or read.reader.has_read(known, read.counts):
                 return read, target
             target.refuse()
-    raise _restless(given)
+    raise _changes_too_often(given)
 
 
 def _keys(policy: ReadPolicy, topic: str, headers: Any) -> Any:

@@ -153,7 +153,7 @@ class Target:
         self.claimed = False  # by messages of the batch, of which one has to be readable
 
     def confirm(self, binding: Binding) -> None:
-        """Raises: ReadAgainError: the topic does not have the target any more, and the target is another one now."""
+        """Choose the target again and raise ReadAgainError if the topic no longer has it."""
         known = self.known
         with suppress(SchemaNotFoundError, SchemaError):
             if known is None or binding.version(self._topic, known.version) is known:

@@ -81,7 +81,7 @@ class OneTypeReader:
     def __init__(self, wanted: Wanted, columns: TypedColumns, part: Part, target: Target | None) -> None:
         self._routes = ((columns.plan_of(part), 0, True),)
         self._wanted, self._columns, self._target, self._version = wanted, columns, target, part.version
-        self._confirmed: TopicState | None = None  # when the columns were compared with the topic's
+        self._confirmed: TopicState | None = None  # the topic's state when its columns were last compared
 
     def find(self, _key: int) -> Routes:
         return self._routes

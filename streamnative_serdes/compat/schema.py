@@ -49,7 +49,7 @@ def require_avro(schema: Schema) -> Schema:
     """Return ``schema`` if Pulsar can store all of it.
 
     Raises:
-        SchemaError: its type is not Avro, it has metadata or rules, or a reference is something else.
+        SchemaError: its type is not Avro, it has metadata or rules, or a reference is not a SchemaReference.
     """
     if schema.schema_type not in (None, "AVRO"):
         raise SchemaError(f"schema_type: expected 'AVRO', the only supported type, got {schema.schema_type!r:.40}")

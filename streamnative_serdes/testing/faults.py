@@ -27,7 +27,7 @@ class Fault:
     """A fault for one request. Create it with one of the class methods; ``after`` adds a delay to any of them.
 
     Raises:
-        ConfigError: a delay or a status is something else.
+        ConfigError: a delay or a status is out of range, or not a number.
     """
 
     seconds: float = 0.0
