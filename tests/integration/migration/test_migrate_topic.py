@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from operator import gt
 from typing import Any
 
 import pytest
@@ -18,10 +19,12 @@ from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[att
 from copied_topic import LIMIT, Migration, without_places
 from migrations import BEGIN, VERSIONS, Sent, commit, create, expected, messages, new_name, read, register, send
 
+from streamnative_serdes._kafka import TopicConsumer
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration import Report, State, TopicCopy, Wishes
 from streamnative_serdes.migration.copying.dead_letters import read_file
 from streamnative_serdes.migration.copying.messages import PLACE
+from streamnative_serdes.migration.copying.progress import ProgressTopic
 
 KILLS = pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.long)])
 
@@ -94,6 +97,25 @@ def check_group(migration: Migration, group: str, half: dict[int, int]) -> None:
             assert (message.value(), message.timestamp()[1]) == (following.copy, following.timestamp)
         finally:
             consumer.close()
+
+
+def test_consumers_of_committed_messages_see_all_copies_when_the_copy_ends(migration: Migration) -> None:
+    kafka = {"bootstrap.servers": migration.kafka}
+    seen: list[tuple[int, int]] = []
+    with TopicConsumer(kafka, migration.target) as target:
+
+        def look(report: Report) -> None:
+            if report.lag == 0:
+                ends = [high for _, high in target.bounds(range(3)).values()]
+                known = ProgressTopic(kafka, migration.target, None).read()
+                next_ones = [progress.written.offset + 1 for progress in known.values() if progress.written]
+                seen.append((sum(progress.copied for progress in known.values()), sum(map(gt, ends, next_ones))))
+
+        for number in range(1, 6):  # a broker is late at about every fourth commit
+            migration.send(messages(30, migration.ids, seed=number))
+            TopicCopy(migration.state, Wishes(accept=["message-size"]), look).run()
+            assert seen[-1] == (30 * number, 3)  # behind the copies there are markers
+    assert len(seen) == 5
 
 
 def check_places(found: dict[int, list[Any]]) -> None:
