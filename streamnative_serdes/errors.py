@@ -64,7 +64,7 @@ class SerdesError(SerializationError, ValueError):
         message: the expected and the actual value, in one line.
         topic: the Kafka topic, where known.
         version: the schema version, where known.
-        path: dotted path of the field inside the datum, such as ``user.tags["a"][3]``.
+        path: dotted path of the field inside the datum, such as ``user.tags["a"][3]``; empty for the whole datum.
         offset: position in the message, in bytes from its first byte; ``str()`` calls it "byte", and Kafka's "offset".
         hint: the remedy, for the user.
 
@@ -92,7 +92,7 @@ class SerdesError(SerializationError, ValueError):
         self.message = message
         self.topic = topic
         self.version = version
-        self.path = path or None
+        self.path = path
         self.offset = offset
         self.hint = hint
         if self.help:

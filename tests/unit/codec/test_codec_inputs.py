@@ -290,6 +290,19 @@ def test_a_len_that_differs_from_the_number_of_items_is_an_error(schema: Any, da
         Codec(record("R", ("f", schema))).encode({"f": datum})
 
 
+class Unreadable:
+    def __index__(self) -> int:
+        raise KeyError("no")
+
+
+@pytest.mark.parametrize("datum", ["text", Unreadable()], ids=ident)
+def test_the_path_of_an_error_is_empty_for_the_whole_datum_and_none_for_an_unknown_place(datum: Any) -> None:
+    with pytest.raises(EncodeError) as caught:
+        Codec('"int"').encode(datum)
+    assert caught.value.path == ""
+    assert EncodeError("no").path is None
+
+
 class Doubling(dict[str, int]):
     """A dict some of whose methods return twice the stored values."""
 
