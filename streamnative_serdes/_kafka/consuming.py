@@ -34,7 +34,7 @@ POLL_SECONDS: Final = 0.2  # so often Ctrl-C is noticed
 HALT_SECONDS: Final = 3.0
 READ_SECONDS: Final = 30.0  # without any progress before the end is reached
 _MOST: Final = 500  # messages at once
-_TAKE_SECONDS: Final = 0.03  # few: the client waits so long where offsets have no message, as at markers of transactions
+_TAKE_SECONDS: Final = 0.03  # the client waits so long at offsets without a message, such as markers of transactions
 _LONGEST_PAUSE: Final = 1.0  # seconds without garbage collection
 _CLUSTER_SECONDS: Final = 10.0
 # The client requires a group. Nobody joins it: partitions are assigned by hand, and no offset is committed.
