@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -24,6 +24,8 @@ SCRIPT: Final = Path(__file__).parents[3] / "shared" / "servers" / "kop"
 ADDRESS: Final = "STREAMNATIVE_SERDES_KOP"
 _PORTS: Final = 5  # the script takes the given one and those behind it
 _START_SECONDS: Final = 500.0  # the first start downloads it
+_CONNECT_SECONDS: Final = 10.0
+_LOG_CHARACTERS: Final = 10_000
 
 
 @dataclass(frozen=True)
@@ -66,16 +68,41 @@ def kop_server(folder: Path, *arguments: str) -> Iterator[Kop]:
         return
     if not SCRIPT.exists():
         pytest.skip(f"there is no ../shared/servers/kop beside the checkout, and no {ADDRESS}")
-    port = _free_port()
-    own = {"PYTHON": sys.executable, "KOP_RUN": str(folder / "kop"), "KOP_PORT": str(port)}
-    environment, run = {**os.environ, **own}, folder / "kop"
-    asked: dict[str, Any] = {"env": environment, "capture_output": True, "text": True, "check": False}
-    started = subprocess.run([str(SCRIPT), "up", *arguments], timeout=_START_SECONDS, **asked)
+    run = folder / "kop"
     try:
-        assert started.returncode == 0, started.stderr + started.stdout
+        port = _started(run, arguments)
         address, admin = f"127.0.0.1:{port}", f"http://127.0.0.1:{port + 2}"
         yield Kop(address, admin, run if "--token" in arguments else None)
     finally:
-        with suppress(OSError, ValueError):  # nothing of it is needed any more, so it need not end in order
-            os.kill(int((run / "kop.pid").read_text()), signal.SIGKILL)
-        subprocess.run([str(SCRIPT), "down"], timeout=_START_SECONDS, **asked)
+        _stop(run)
+
+
+def _started(run: Path, arguments: tuple[str, ...]) -> int:
+    """Start a KoP, and return the port of its Kafka protocol. One in some hundred hangs while it starts."""
+    for _ in range(2):
+        port = _free_port()
+        started = _script("up", *arguments, KOP_RUN=str(run), KOP_PORT=str(port))
+        assert started.returncode == 0, started.stderr + started.stdout
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port + 2), _CONNECT_SECONDS):
+            return port
+        log = (run / "kop.log").read_text(errors="replace")
+        print(f"KoP has no admin API after its start; the end of its log:\n{log[-_LOG_CHARACTERS:]}")
+        _stop(run)
+    raise AssertionError("KoP did not become ready, twice")
+
+
+def _stop(run: Path) -> None:
+    with suppress(OSError, ValueError):  # nothing of it is needed any more, so it need not end in order
+        os.kill(int((run / "kop.pid").read_text()), signal.SIGKILL)
+    _script("down", KOP_RUN=str(run))
+
+
+def _script(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(SCRIPT), *arguments],
+        env={**os.environ, "PYTHON": sys.executable, **more},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=_START_SECONDS,
+    )
