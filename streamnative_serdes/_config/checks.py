@@ -106,7 +106,7 @@ def avro_schema(value: object) -> str:
 
 
 def count(value: object) -> int:
-    return _whole(value, 1, 10**12, "a whole number from 1")
+    return _whole(value, 1, 10**12, "a whole number from 1 to 10**12")
 
 
 def version(value: object) -> int:
@@ -118,11 +118,11 @@ def between(least: int, most: int) -> Callable[[object], int]:
 
 
 def milliseconds(value: object) -> float:
-    return _number(value, 1, 10**12, "a number of milliseconds from 1")
+    return _number(value, 1, 10**12, "a number of milliseconds from 1 to 10**12")
 
 
 def seconds(value: object) -> float:
-    return _number(value, 0, 10**12, "a number of seconds from 0")
+    return _number(value, 0, 10**12, "a number of seconds from 0 to 10**12")
 
 
 def one_of(*words: str) -> Callable[[object], str]:

@@ -29,6 +29,8 @@ class Option:
 
 def checked(option: Option, given: object) -> Any:
     """Return the checked value of an option, or its default if ``given`` is None. Raises ConfigError."""
+    if isinstance(given, str):
+        given = str.__str__(given)  # the text of a member of an Enum with texts, whose str() is its name
     try:
         return option.default if given is None else option.check(given)
     except ValueError as error:

@@ -226,5 +226,8 @@ def _instead(key: str, known: Mapping[str, Option]) -> str:
     owner = None if nearest(key, known, alike=_MISSPELT) else _ELSEWHERE.get(key)
     if owner is not None:
         return f"it is an option of {owner}, and has no effect here"
+    for same in (f"schema.registry.{key}", key.removeprefix("schema.registry.")):  # as other clients call it
+        if same in known:
+            return f"did you mean {same}?"
     other = f"the nearest one is {nearest(key, known, alike=0.0)}; docs/config.md lists them"
     return did_you_mean(key, known) or other

@@ -211,7 +211,7 @@ class TopicSchema:
             SchemaError: messages of this type cannot be read.
         """
         try:
-            found = None if data is None else self._decoded(bytes(data))
+            found = None if data is None else self._decoded(_bytes(data))
         except (DecodeError, SchemaError) as error:
             raise error.at(topic=self.topic, version=self.version) from None
         return found if key is UNREAD_KEY else self.with_key(found, key)
@@ -256,9 +256,15 @@ class TopicSchema:
     def _read_key(self, key: Any) -> Any:
         assert self.key is not None
         try:
-            return None if key is None else self.key.reader(whole=True)(bytes(key))
+            return None if key is None else self.key.reader(whole=True)(_bytes(key))
         except DecodeError as error:
             raise error.at(topic=self.topic, version=self.version).inside("key") from None
+
+
+def _bytes(data: object) -> bytes:
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise DecodeError(f"expected bytes, bytearray or memoryview, got {type(data).__name__}")
+    return bytes(data)
 
 
 def _unpickled(topic: str, info: SchemaInfo, readers: Readers, part: Part | None, unsized: bool = False) -> TopicSchema:

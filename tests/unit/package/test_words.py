@@ -3,6 +3,7 @@
 import pickle
 import re
 from copy import copy
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -102,12 +103,12 @@ def test_the_harmless_value_of_an_option_that_is_not_there_yet_is_taken_in_any_f
         ("use.schema.id", "1", "use.schema.id='1' is not supported yet"),
         ("allow.null", "yes", "allow.null: expected true or false, got 'yes' of type str"),
         ("allow.null", 1, "expected true or false, got 1 of type int"),
-        ("cache.capacity", 0, "expected a whole number from 1, got 0"),
-        ("cache.capacity", 1.5, "expected a whole number from 1, got 1.5"),
-        ("cache.capacity", True, "expected a whole number from 1, got True"),
-        ("cache.latest.ttl.sec", -1, "expected a number of seconds from 0, got -1"),
-        ("http.read.timeout.ms", "soon", "expected a number of milliseconds from 1, got 'soon'"),
-        ("retries.total.ms", float("nan"), "expected a number of milliseconds from 1, got nan"),
+        ("cache.capacity", 0, "expected a whole number from 1 to 10**12, got 0"),
+        ("cache.capacity", 1.5, "expected a whole number from 1 to 10**12, got 1.5"),
+        ("cache.capacity", True, "expected a whole number from 1 to 10**12, got True"),
+        ("cache.latest.ttl.sec", -1, "expected a number of seconds from 0 to 10**12, got -1"),
+        ("http.read.timeout.ms", "soon", "expected a number of milliseconds from 1 to 10**12, got 'soon'"),
+        ("retries.total.ms", float("nan"), "expected a number of milliseconds from 1 to 10**12, got nan"),
         ("pulsar.tenant", "", "expected a non-empty string, got ''"),
     ],
 )
@@ -115,6 +116,31 @@ def test_the_error_for_a_bad_value_names_the_option_and_the_expected_value(key: 
     with pytest.raises(errors.ConfigError) as caught:
         config.parse(config.SERIALIZER_OPTIONS, {**URL, key: value}, strict=True)
     assert words in str(caught.value)
+
+
+class Chosen(str, Enum):
+    VALUE = "value"
+    FALSE = "false"
+
+
+def test_members_of_an_enum_with_texts_are_their_texts() -> None:
+    given = {"key.value.framing": Chosen.VALUE, "auto.register.schemas": Chosen.FALSE}
+    values = config.parse(config.SERIALIZER_OPTIONS, {**URL, **given}, strict=True)
+    assert (values["key.value.framing"], values["auto.register.schemas"]) == ("value", False)
+    assert type(values["key.value.framing"]) is str
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("schema.registry.basic.auth.user.info", "basic.auth.user.info"),
+        ("ssl.ca.location", "schema.registry.ssl.ca.location"),
+    ],
+)
+def test_an_option_with_another_clients_name_gets_ours_as_a_hint(key: str, meant: str) -> None:
+    with pytest.raises(errors.ConfigError) as caught:
+        config.parse(config.SERIALIZER_OPTIONS, {**URL, key: "x"}, strict=True)
+    assert caught.value.hint == f"did you mean {meant}?"
 
 
 def test_a_bad_secret_is_not_shown() -> None:

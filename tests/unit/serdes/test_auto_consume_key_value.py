@@ -127,6 +127,20 @@ def test_framed_values_are_read_by_their_version(separated: LocalRegistry) -> No
     assert (found.native_object, found.decoded_by.rule, found.reader_schema) == (KeyValue(ONE, ANN), "fallback", None)
 
 
+@pytest.mark.parametrize("given", ["text", 5, 10**13, [0], 0.5])
+def test_keys_and_values_that_are_no_bytes_are_refused(separated: LocalRegistry, given: Any) -> None:
+    reader = KafkaAutoConsumeDeserializer(conf(separated))
+    schema = reader.schema("users", 0)
+    assert schema is not None
+    for read_it in (
+        lambda: reader.deserialize("users", header(0) + VALUE, key=given),
+        lambda: schema.decode(given),
+        lambda: schema.decode(VALUE, key=given),
+    ):
+        with pytest.raises(DecodeError, match=f"expected bytes, bytearray or memoryview, got {type(given).__name__}"):
+            read_it()
+
+
 def test_inline_messages_have_both_halves(inline: LocalRegistry) -> None:
     reader = KafkaAutoConsumeDeserializer(conf(inline))
     for key, value, pair in (
