@@ -47,7 +47,7 @@ class TypedSchema:
         properties: custom properties, which the registry keeps and does not compare.
 
     Raises:
-        SchemaError: the type has no such schema.
+        SchemaError: the type has no such schema, or properties are no dict of texts.
     """
 
     type: str
@@ -62,6 +62,9 @@ class TypedSchema:
         if structured != (self.schema is not None):
             need = "needs a schema" if structured else "has no schema besides its name"
             raise SchemaError(f"the type {self.type} {need}")
+        given = self.properties
+        if not isinstance(given, dict) or not all(isinstance(part, str) for pair in given.items() for part in pair):
+            raise SchemaError(f"expected properties as a dict of texts, got {given!r:.80}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,12 +59,12 @@ def _half(info: SchemaInfo, tree: Mapping[str, Any], name: str) -> SchemaInfo:
 
 def _properties(info: SchemaInfo, name: str) -> dict[str, str]:
     try:
-        found = json.loads(info.properties.get(name) or "{}")
+        found = json.loads(info.properties.get(name) or "{}", parse_int=str, parse_float=str)  # as Gson reads texts
     except (ValueError, RecursionError):
         raise SchemaError(f"the property {name} is not JSON") from None
-    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+    if not isinstance(found, dict) or not all(isinstance(value, str | bool) for value in found.values()):
         raise SchemaError(f"expected a JSON object with text values in the property {name}")
-    return found
+    return {key: str(value).lower() if isinstance(value, bool) else value for key, value in found.items()}
 
 
 def info_of(encoding: str, key: SchemaInfo, value: SchemaInfo) -> SchemaInfo:

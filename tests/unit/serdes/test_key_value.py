@@ -376,6 +376,8 @@ def test_keys_that_do_not_fit_are_errors_of_the_key(registry: LocalRegistry) -> 
         (lambda: KeyValueSchema(KEY, None, "INLINE"), "needs a schema for the key and one for the value"),
         (lambda: KeyValueSchema(SEPARATED, USER, "INLINE"), "a half of a key/value schema cannot be a key/value"),
         (lambda: TypedSchema("KEY_VALUE", KEY), "expected one of the types AVRO, JSON, PROTOBUF_NATIVE, BOOLEAN"),
+        (lambda: TypedSchema("AVRO", KEY, {"owner": 7}), "expected properties as a dict of texts, got {'owner': 7}"),
+        (lambda: TypedSchema("AVRO", KEY, None), "expected properties as a dict of texts, got None"),
         (lambda: KeyValueSchema("PROTOBUF", USER, "INLINE"), "expected one of the types AVRO, .*, got 'PROTOBUF'"),
         (lambda: TypedSchema("STRING", KEY), "the type STRING has no schema besides its name"),
         (lambda: TypedSchema("JSON"), "the type JSON needs a schema"),
