@@ -74,7 +74,15 @@ class KafkaAutoConsumeDeserializer(_call_path.Deserializer, Lifecycle, Deseriali
         found: GenericObject | None = super().deserialize(topic, data, version, headers)
         if key is UNREAD_KEY or (found is not None and found.schema_type != "KEY_VALUE"):
             return found
-        return self._key_alone(topic, key, version) if found is None else self._with_key(topic, found, key)
+        policy = policy_of(self)
+        known = policy.binding.use(topic)
+        try:
+            return self._key_alone(topic, key, version) if found is None else _with_key(found, key)
+        except DecodeError as error:
+            if not policy.has_news(self, known):
+                _call_path.count_error(self, topic, error)
+                raise
+        return self.deserialize(topic, data, version, headers, key)
 
     def _key_alone(self, topic: str, key: Any, version: int | None) -> GenericObject | None:
         """A message whose value is null, if its key has a schema."""
@@ -82,16 +90,7 @@ class KafkaAutoConsumeDeserializer(_call_path.Deserializer, Lifecycle, Deseriali
         if schema is None or schema.encoding != SEPARATED:
             return None
         rule: Rule = "latest" if version is None or version < 0 else "caller"
-        return self._with_key(topic, GenericObject(schema.type, None, DecodedBy(schema, rule)), key)
-
-    def _with_key(self, topic: str, found: GenericObject, key: Any) -> GenericObject:
-        schema = found.decoded_by.schema
-        assert schema is not None
-        try:
-            return GenericObject(found.schema_type, schema.with_key(found.native_object, key), found.decoded_by)
-        except DecodeError as error:
-            _call_path.count_error(self, topic, error)
-            raise
+        return _with_key(GenericObject(schema.type, None, DecodedBy(schema, rule)), key)
 
     def deserialize_message(self, message: Any, topic: str | None = None) -> GenericObject | None:
         """Return the content of a client's message, with the key if keys have a schema; None for a tombstone.
@@ -170,3 +169,9 @@ class KafkaAutoConsumeDeserializer(_call_path.Deserializer, Lifecycle, Deseriali
         policy: AnyTypePolicy = policy_of(self)
         policy.binding.warm_up(policy.binding.enter(self, topic, DecodeError))
         policy.topics.add(topic)
+
+
+def _with_key(found: GenericObject, key: Any) -> GenericObject:
+    schema = found.decoded_by.schema
+    assert schema is not None
+    return GenericObject(found.schema_type, schema.with_key(found.native_object, key), found.decoded_by)

@@ -106,7 +106,10 @@ class ReadPolicy:
         state = self.binding.enter(serdes, topic, DecodeError)
         for_key = self.is_key or (ctx is not None and ctx.field == MessageField.KEY)
         try:
-            found = self.bound(state, key, for_key=for_key)
+            try:
+                found = self.bound(state, key, for_key=for_key)
+            except (SchemaError, ConfigError) as error:  # the topic's type does not permit it
+                found = self._bound_by_news(serdes, state, key, error, for_key=for_key)
             return found if self.seen is None or found.missing else self.evolution.admitted(found)
         except ITS_OWN_FAULT:
             if key >= 0:
@@ -132,6 +135,23 @@ class ReadPolicy:
             refuse_keys(topic, known.type)
         codec, holds = self._codec(state, key, known)
         return self.bound_to(topic, key, known.info.version, codec, min(lifetime, holds))
+
+    def _bound_by_news(
+        self, serdes: _call_path.Deserializer, state: TopicState, key: int, error: SerdesError, *, for_key: bool
+    ) -> _call_path.Bound:
+        """As :meth:`bound`, which has raised ``error``, if the topic was recreated or has evolved meanwhile."""
+        if not self.has_news(serdes, state):
+            raise error
+        return self.bound(self.binding.use(state.topic.given), key, for_key=for_key)
+
+    def has_news(self, serdes: _call_path.Deserializer, known: TopicState) -> bool:
+        """Whether the topic of a message that could not be read has another schema now; asks at most once a second."""
+        topic = known.topic.given
+        self.binding.doubt(topic)
+        if self.binding.use(topic).newest is known.newest:
+            return False
+        serdes.rebind()
+        return True
 
     def codec_options(self, key: int) -> config.CodecArguments:
         """The options of the codec for messages under ``key``; messages without a header are read as a whole."""
@@ -292,7 +312,11 @@ class ReadPolicy:
         if error is None and self.evolution.withheld(bound):
             try:
                 for_key = bound.version == _FAILED_FOR_KEY
-                bound = self.bound(self.binding.use(topic), key, for_key=for_key)
+                state = self.binding.use(topic)
+                try:
+                    bound = self.bound(state, key, for_key=for_key)
+                except (SchemaError, ConfigError) as refusal:
+                    bound = self._bound_by_news(serdes, state, key, refusal, for_key=for_key)
                 return self._read(serdes, bound, data, by_key(key))
             except ITS_OWN_FAULT as fault:
                 if key >= 0 and not isinstance(fault, DecodeError):

@@ -11,11 +11,24 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from any_type import delete
+from any_type import delete, header
 from conf import conf
 from waiting import exit_code, until
 
-from streamnative_serdes import DecodeError, KafkaAvroDeserializer, KafkaAvroSerializer, SchemaNotFoundError, _call_path
+from streamnative_serdes import (
+    ConfigError,
+    DecodeError,
+    KafkaAutoConsumeDeserializer,
+    KafkaAvroDeserializer,
+    KafkaAvroSerializer,
+    KafkaPulsarSerializer,
+    KeyValue,
+    KeyValueSchema,
+    SchemaError,
+    SchemaNotFoundError,
+    TypedSchema,
+    _call_path,
+)
 from streamnative_serdes._topics import binding as binding_module
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes.testing import LocalRegistry
@@ -87,6 +100,54 @@ def test_a_reader_uses_the_result_of_another_readers_recent_check(
     monkeypatch.setattr(binding_module, "_LEAST_SECONDS", 3600.0)  # so there is no second check
     policy = _call_path.policy_of(second)
     assert policy.recover(second, at_work, new, None, None, DecodeError("by the old schema")) == SEVEN
+
+
+@pytest.mark.parametrize("schema", ["STRING", TypedSchema("JSON", USER), KeyValueSchema("STRING", USER, "INLINE")])
+def test_a_topic_that_had_another_type_is_read_when_it_is_recreated_as_avro(
+    registry: LocalRegistry, recreate: Callable[..., bytes], schema: Any
+) -> None:
+    KafkaPulsarSerializer(elsewhere(registry), schema).warm_up("t")
+    reader, keys = (KafkaAvroDeserializer(conf(registry, **TTL), is_key=is_key) for is_key in (False, True))
+    for refused, error in ((b"x", (SchemaError, DecodeError)), (header(0) + b"x", (SchemaError, DecodeError))):
+        with pytest.raises(error):
+            reader.deserialize("t", refused)
+    with pytest.raises((ConfigError, SchemaError)):
+        keys.deserialize("t", b"\x02")
+    new = recreate(COUNT, SEVEN)
+    time.sleep(0.03)
+    assert reader.deserialize("t", new) == SEVEN
+    assert reader.deserialize("t", new[10:]) == SEVEN
+    pair = KeyValueSchema(ORDER, COUNT, "SEPARATED")
+    delete(registry, "t", force=True)
+    key = KafkaAvroSerializer(elsewhere(registry), pair, is_key=True).serialize("t", {"id": "o"})
+    time.sleep(0.03)
+    assert keys.deserialize("t", key) == {"id": "o"}
+
+
+def test_a_key_half_that_evolves_alone_is_noticed_by_auto_consume(registry: LocalRegistry) -> None:
+    def written(key_schema: dict[str, Any], key: Any) -> tuple[Any, Any]:
+        pair = KeyValueSchema(key_schema, COUNT, "SEPARATED")
+        value = KafkaAvroSerializer(elsewhere(registry), pair).serialize("t", SEVEN)
+        return value, KafkaAvroSerializer(elsewhere(registry), pair, is_key=True).serialize("t", key)
+
+    reader = KafkaAutoConsumeDeserializer(conf(registry, **TTL))
+    value, key = written(USER, BOB)
+    assert auto_read(reader, value, key) == KeyValue(BOB, SEVEN)
+    for pairs, new in enumerate(({"name": "eve", "age": 3}, {"name": "ann", "age": None})):
+        value, key = written(WIDER, new)
+        time.sleep(0.03)
+        data = None if pairs else value
+        assert auto_read(reader, data, key) == KeyValue(new, SEVEN if data else None)
+    time.sleep(0.03)
+    with pytest.raises(DecodeError, match="field key"):
+        reader.deserialize("t", value, key=b"\x80")
+    assert reader.stats()["errors"] == 1
+
+
+def auto_read(reader: KafkaAutoConsumeDeserializer, value: bytes | None, key: bytes) -> Any:
+    found = reader.deserialize("t", value, key=key)
+    assert found is not None
+    return found.native_object
 
 
 def test_a_message_of_the_deleted_topic_is_an_error(registry: LocalRegistry, recreate: Callable[..., bytes]) -> None:
