@@ -128,7 +128,7 @@ def test_framed_values_are_read_by_their_version(separated: LocalRegistry) -> No
 
 
 @pytest.mark.parametrize("given", ["text", 5, 10**13, [0], 0.5])
-def test_keys_and_values_that_are_no_bytes_are_refused(separated: LocalRegistry, given: Any) -> None:
+def test_keys_and_values_of_another_type_than_bytes_are_refused(separated: LocalRegistry, given: Any) -> None:
     reader = KafkaAutoConsumeDeserializer(conf(separated))
     schema = reader.schema("users", 0)
     assert schema is not None
