@@ -65,7 +65,8 @@ FOREIGN_OPTIONS: Final = (
         None,
         checks.text_or_client,
         "AWS region of the Glue Schema Registry, such as `eu-west-1`, where boto3 finds the credentials "
-        '(`pip install ".[glue]"`); or an object with the method `get_schema_version` of boto3.',
+        '(`pip install ".[glue]"`); or an object with the method `get_schema_version` of boto3, for programs that '
+        "do not fork.",
     ),
     Option(
         "glue.max.unpacked.size",

@@ -70,9 +70,9 @@ class _Written(NamedTuple):
 class ConfluentSchemas:
     """The schemas of one registry beside Pulsar's; threads share it, and it survives a fork.
 
-    ``client`` asks the registry: it has ``answered`` and ``met`` for a pickle, ``calls`` and ``close``. For registries
-    with Confluent's API it is a ConfluentRegistryClient, for others it only finds schemas by key. ``conf`` is an answer
-    of ``config.other_registries``.
+    ``client`` asks the registry: it has ``answered`` and ``met`` for a pickle, ``calls``, ``close`` and ``after_fork``.
+    For registries with Confluent's API it is a ConfluentRegistryClient, for others it only finds schemas by key.
+    ``conf`` is an answer of ``config.other_registries``.
     """
 
     def __init__(self, conf: Mapping[str, Any]) -> None:
@@ -258,7 +258,7 @@ class ConfluentSchemas:
 
     def after_fork(self) -> None:
         """In a child process: the threads that held locks do not exist."""
-        for each in (self._known, self._written, self._missing, self._refused):
+        for each in (self.client, self._known, self._written, self._missing, self._refused):
             each.after_fork()
 
 

@@ -182,6 +182,10 @@ class GlueClient:
         """The next call makes another client of a region."""
         self._client = None
 
+    def after_fork(self) -> None:
+        """In a child process: a client of its own, since two processes must not share a socket."""
+        self._client, self._lock, self.calls = None, threading.RLock(), Counter()
+
     def self_contained(self, schema: ConfluentSchema) -> str:
         """The text of a schema; Glue has no references."""
         return schema.schema_str

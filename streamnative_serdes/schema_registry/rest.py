@@ -112,6 +112,9 @@ class RestClient:
         """Close the connections. The client stays usable: the next call opens new ones."""
         self.rest.close()
 
+    def after_fork(self) -> None:
+        """In a child process: its session is a new one anyway."""
+
 
 class Rest:
     """Requests to one registry; threads share it, and it survives a fork.

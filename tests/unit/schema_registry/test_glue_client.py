@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from waiting import exit_code, join
 
+from streamnative_serdes import _config as config
+from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
 from streamnative_serdes.errors import (
     AuthorizationError,
     ConfigError,
@@ -147,3 +152,50 @@ def test_threads_make_one_client_of_boto3s(monkeypatch: pytest.MonkeyPatch) -> N
     for thread in threads:
         thread.join()
     assert len(made) == 1
+
+
+def glue_schemas(monkeypatch: pytest.MonkeyPatch, client: Callable[..., Any]) -> ConfluentSchemas:
+    monkeypatch.setitem(sys.modules, "boto3", SimpleNamespace(client=client))  # type: ignore[arg-type]
+    given = {"schema.registry.url": "http://pulsar:1", "glue.registry": "eu-west-1"}
+    conf = config.other_registries(config.parse(config.DESERIALIZER_OPTIONS, given, strict=True))["glue."]
+    ConfluentSchemas.forget()
+    return ConfluentSchemas.shared(conf)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
+def test_a_forked_child_never_uses_its_parents_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    def client(*_: Any, **__: Any) -> Any:
+        return Answering({"SchemaDefinition": '"long"' if os.getpid() == parent else '"int"', "DataFormat": "AVRO"})
+
+    parent = os.getpid()
+    schemas = glue_schemas(monkeypatch, client)
+    assert schemas.by_key(KEY).schema.text == '"long"'
+    child = os.fork()
+    if child == 0:
+        text = schemas.by_key((*KEY[:2], "another")).schema.text
+        os._exit(0 if text == '"int"' and schemas.client.calls == {"GetSchemaVersion": 1} else 1)
+    assert exit_code(child) == 0
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
+def test_a_child_forked_while_a_client_is_made_makes_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    inside, forked = threading.Event(), threading.Event()
+
+    def client(*_: Any, **__: Any) -> Any:
+        if os.getpid() == parent:
+            inside.set()
+            assert forked.wait(60)
+        return Answering({"SchemaDefinition": '"long"', "DataFormat": "AVRO"})
+
+    parent = os.getpid()
+    schemas = glue_schemas(monkeypatch, client)
+    asking = threading.Thread(target=schemas.by_key, args=(KEY,))
+    asking.start()
+    assert inside.wait(60)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if schemas.by_key(KEY).schema.text == '"long"' else 1)
+    forked.set()
+    join(asking)
+    assert exit_code(child) == 0
