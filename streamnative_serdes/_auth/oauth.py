@@ -241,7 +241,7 @@ def _endpoint(reply: Reply, issuer: str, options: str) -> _Endpoint:
     if reply.repeats(found):
         raise SchemaRegistryError(f"the token_endpoint of {issuer} contains our credentials")
     url = _checked(http_endpoint, found, f"the token_endpoint of {issuer}")
-    if issuer.startswith("https:") and urlsplit(url).scheme != "https":
+    if urlsplit(issuer).scheme == "https" and urlsplit(url).scheme != "https":
         raise SchemaRegistryError(
             f"expected an https token_endpoint, since {issuer} is https; got http, which would expose the secret"
         )

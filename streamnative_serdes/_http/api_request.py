@@ -130,7 +130,7 @@ def next_hop(url: str, location: str | None, path: str) -> str:
     parts = _split(target)
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
         raise SchemaRegistryError("the registry redirected to an invalid address: expected an http(s) URL", url=url)
-    if url.startswith("https:") and parts.scheme == "http":
+    if urlsplit(url).scheme == "https" and parts.scheme == "http":
         raise SchemaRegistryError(
             f"the registry redirected from https to http://{parts.hostname}; following it would expose the credentials",
             url=url,

@@ -147,12 +147,15 @@ def test_an_issuer_with_a_private_ca_needs_that_ca(tmp_path: Path) -> None:
             ask(issuer.options(), issuer)
 
 
-def test_an_https_issuer_cannot_send_the_secret_to_an_http_endpoint(tmp_path: Path) -> None:
+@pytest.mark.parametrize("scheme", ["https", "HTTPS"])
+def test_an_https_issuer_cannot_send_the_secret_to_an_http_endpoint(tmp_path: Path, scheme: str) -> None:
     certificates = Certificates(tmp_path)
     with Issuer(tls=certificates.server()) as issuer, Issuer() as thief:
         issuer.metadata["token_endpoint"] = f"{thief.url}/token"
+        options = issuer.options(ssl_ca_location=str(certificates.ca))
+        options["bearer.auth.issuer.url"] = issuer.url.replace("https", scheme)
         with pytest.raises(SchemaRegistryError, match="is https; got http, which would expose the secret"):
-            ask(issuer.options(ssl_ca_location=str(certificates.ca)), issuer)
+            ask(options, issuer)
     assert thief.asked == []
 
 

@@ -124,9 +124,10 @@ def test_a_redirect_to_nowhere_is_an_error_at_once(
     assert len(server.asked) == 1
 
 
-def test_a_redirect_never_leads_from_https_to_http() -> None:
+@pytest.mark.parametrize("scheme", ["https", "HTTPS", "Https"])
+def test_a_redirect_never_leads_from_https_to_http(scheme: str) -> None:
     with pytest.raises(SchemaRegistryError, match="from https to http://broker") as caught:
-        next_hop("https://proxy/x", "http://broker:8080/x", "/x")
+        next_hop(f"{scheme}://proxy/x", "http://broker:8080/x", "/x")
     assert "https addresses" in str(caught.value)
     assert next_hop("http://proxy/x", "https://broker:8443/x", "/x") == "https://broker:8443/x"
     assert next_hop("https://proxy/x", "https://broker:8443/x", "/x") == "https://broker:8443/x"
