@@ -54,7 +54,7 @@ def java_parse(text: str) -> Schema:
     Raises:
         SchemaError: Java's Avro does not parse it.
     """
-    if text.strip() in PRIMITIVES or text.endswith(".avsc"):  # parse() accepts a type's name and a file's path
+    if text.strip() in PRIMITIVES:  # parse() accepts a type's name
         raise SchemaError("the schema is not JSON")
     schema = parse(text, strict=False)
     for named in schema.names.values():

@@ -83,8 +83,12 @@ def _parsed_again(text: str, unsized: bool) -> Schema:
     return schema.in_confluents_framing() if unsized else schema
 
 
-def load(source: object) -> str:
+def load(source: object, *, paths: bool = True) -> str:
     """Return the JSON text of ``source``: a dict or list, JSON text, or the path of a ``.avsc`` file.
+
+    Args:
+        source: the schema.
+        paths: whether text may be a path. A registry's must not be: it would open files of this machine.
 
     Raises:
         SchemaError: ``source`` is not one of these, or the file cannot be read.
@@ -96,7 +100,7 @@ def load(source: object) -> str:
             return json.dumps(source, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
             raise SchemaError(f"the schema cannot be written as JSON: {error}") from error
-    if isinstance(source, os.PathLike) or (isinstance(source, str) and source.endswith(".avsc")):
+    if isinstance(source, os.PathLike) or (paths and isinstance(source, str) and source.endswith(".avsc")):
         try:
             with open(source, encoding="utf-8") as file:
                 return file.read()
@@ -119,7 +123,8 @@ def parse(
         source: see :func:`load`.
         strict: validate everything, as for users' schemas. A registry may hold invalid defaults, names and logical
             types, which Pulsar accepts; without ``strict`` they are an error only when needed, and a bad logical type
-            falls back to its base type. With ``strict``, a word that resembles a logical type is a SchemaWarning.
+            falls back to its base type. With ``strict``, a word that resembles a logical type is a SchemaWarning, and
+            text may be a path.
         limits: how large the schema may be.
         to_register: the schema may go to Pulsar's registry, so its defaults have to be valid for brokers: with one
             that only Avro 1.12 allows, the schema can be registered, but then the topic accepts no other schema.
@@ -129,7 +134,7 @@ def parse(
     """
     if isinstance(source, Schema):
         return source
-    text = load(source)
+    text = load(source, paths=strict)
     if len(text) > limits.size:
         raise SchemaError(f"the schema text has {len(text)} characters, the limit is {limits.size}")
     try:
@@ -161,7 +166,7 @@ def parse_given(source: object, *, limits: Limits = _DEFAULT_LIMITS, to_register
         raise
     except SchemaError as error:
         try:
-            lenient = parse(source, strict=False, limits=limits)
+            lenient = parse(load(source), strict=False, limits=limits)
         except SchemaError:
             raise error from None
         return replace(lenient, fault=error.with_traceback(None))

@@ -25,8 +25,10 @@ from streamnative_serdes._schema import (
     Map,
     Primitive,
     Record,
+    Schema,
     Union,
     is_name,
+    load,
     parse,
     qualified,
 )
@@ -83,7 +85,7 @@ def to_spark_type(schema: object, *, logical_types: bool = True, times: bool = H
             38 digits. The error has the field.
     """
     # Not strict: a registered schema may have an invalid default, which does not matter here.
-    root = parse(schema, strict=False).root
+    root = parse(schema if isinstance(schema, Schema) else load(schema), strict=False).root
     try:
         return _Reader(logical_types, times).of(root)
     except RecursionError:

@@ -21,6 +21,7 @@ from streamnative_serdes._schema import (
     Union,
     comparable,
     parse,
+    parse_given,
     resolve,
 )
 from streamnative_serdes.codec import Codec
@@ -147,6 +148,14 @@ def test_a_schema_may_be_a_dict_list_text_path_or_parsed_schema(tmp_path: Path) 
     assert isinstance(parse(["null", "int"]).root, Union)
 
 
+def test_text_of_a_registry_is_never_a_path(tmp_path: Path) -> None:
+    file = tmp_path / "schema.avsc"
+    file.write_text(json.dumps(record(f("int", default="not a number"))))
+    with pytest.raises(SchemaError, match="the schema is not JSON"):
+        parse(str(file), strict=False)
+    assert parse_given(str(file)).fault is not None  # a user's may be, also that of a schema with a fault
+
+
 @pytest.mark.parametrize(
     ("source", "text"),
     [
@@ -158,7 +167,7 @@ def test_a_schema_may_be_a_dict_list_text_path_or_parsed_schema(tmp_path: Path) 
         ("nothing", "the schema is not JSON"),
         ('"nothing"', "unknown type 'nothing'"),
         ("5", "expected a type, got 5"),
-        ("no/such/file.avsc", "the schema file cannot be read"),
+        (Path("no/such/file.avsc"), "the schema file cannot be read"),
         ({"type": {1, 2}}, "the schema cannot be written as JSON"),
     ],
 )

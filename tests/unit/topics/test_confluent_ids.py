@@ -10,6 +10,7 @@ import pickle
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from confluent_stand_in import ConfluentStandIn, conf_of, refusal
@@ -57,6 +58,17 @@ def test_an_id_is_asked_for_once_and_is_the_version(schemas: ConfluentSchemas, r
     assert known.compiled.codec({}).decode(b"\x06bob") == {"name": "bob"}
     assert registry.calls == {f"GET /schemas/ids/{id}": 1}
     assert schemas.client.calls == {"GET": 1}
+
+
+def test_a_schema_that_is_the_path_of_a_file_opens_no_file(
+    schemas: ConfluentSchemas, registry: ConfluentStandIn, tmp_path: Path
+) -> None:
+    file = tmp_path / "local.avsc"
+    file.write_text(json.dumps(USER))
+    registry.register("s", USER)
+    registry.faults = [Answer(body={"schema": str(file)})]
+    with pytest.raises(errors.SchemaError, match="schema id 1: the schema is not JSON"):
+        schemas.by_id(1)
 
 
 def test_a_guid_is_asked_for_once_and_shares_what_is_compiled(
