@@ -208,13 +208,15 @@ class Reply:
             return ""
         return "" if self._tree in ({}, [], None, "") else _decoded(self.body)
 
-    def _is_page(self) -> bool:
+    @property
+    def is_page(self) -> bool:
+        """Whether the body is HTML."""
         kind, start = self.headers.get("Content-Type", ""), self.body[:100].lstrip().lower()
         return "html" in kind.lower() or start.startswith((b"<!doctype html", b"<html"))
 
     def _phrase_and_text(self) -> str:
         """The reason phrase, or the body's text after it if the phrase is only the usual phrase of the status."""
-        text = self._shown(self._text(plain=False), _words_of_page if self._is_page() else str)
+        text = self._shown(self._text(plain=False), _words_of_page if self.is_page else str)
         usual = self.phrase.lower() in _USUAL.get(self.status, ())
         if not text or (self.phrase and not usual):
             return self._shown(_decoded(self.phrase.encode("latin-1", "replace")))  # how http.client has read it

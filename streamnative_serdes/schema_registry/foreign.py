@@ -55,8 +55,19 @@ class _ByIdClient(RestClient):
         """The text of a schema, which refers to no other schemas."""
         return schema.schema_str
 
+    def _text(self, path: str, what: str) -> str:
+        request = self._get(path, what)
+        return self.rest.understood(request, self.rest.send(request), str, _schema_text)
+
     def _get(self, path: str, what: str) -> ApiRequest:
         return self.rest.request("GET", path, f"read {what}", "the right to read schemas")
+
+
+def _schema_text(reply: Reply) -> str:
+    """Raises ValueError: nothing, or a page, as of a proxy where users sign in. That is no fault of the schema."""
+    if not reply.body.strip() or reply.is_page:
+        raise ValueError("the text of a schema")
+    return reply.body.decode("utf-8", "replace")
 
 
 class ApicurioClient(_ByIdClient):
@@ -94,7 +105,7 @@ class ApicurioClient(_ByIdClient):
         return self._schema(f"{path}{self._content}", f"{path}/references", f"the schema of {reference.name}")
 
     def _schema(self, path: str, references: str, what: str) -> ConfluentSchema:
-        text = self.rest.text(self._get(path, what))
+        text = self._text(path, what)
         return ConfluentSchema(text, references=self.rest.ask(self._get(references, what), _references))
 
 
@@ -123,8 +134,8 @@ class AzureClient(_ByIdClient):
 
     def by_key(self, key: Key) -> ConfluentSchema:
         """The schema with this id, 32 hexadecimal digits."""
-        request = self._get(f"/$schemaGroups/$schemas/{key[2]}?api-version=2023-07-01", f"the schema with id {key[2]}")
-        return ConfluentSchema(self.rest.text(request))
+        path = f"/$schemaGroups/$schemas/{key[2]}?api-version=2023-07-01"
+        return ConfluentSchema(self._text(path, f"the schema with id {key[2]}"))
 
 
 def _api(conf: Mapping[str, Any], kind: str, address: str) -> Api:

@@ -193,10 +193,6 @@ class Rest:
             hint=self._api.odd(request, reply),
         )
 
-    def text(self, request: ApiRequest) -> str:
-        """Send a request, and return the response as text. Raises SchemaRegistryError for a refusal."""
-        return self.understood(request, self.send(request), str, lambda reply: reply.body.decode("utf-8", "replace"))
-
     # One attempt: it authenticates, follows redirects, and fails over between addresses
 
     def attempt(self, request: ApiRequest, deadline: float) -> Reply | TransientFailure:
