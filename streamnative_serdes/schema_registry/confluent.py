@@ -81,11 +81,10 @@ class ConfluentRegistryClient(RestClient):
             error.hint = f"the registry does not support GUIDs, or {self._option} is not its address"
             raise
 
-    def version(self, subject: str, version: int | Literal["latest"]) -> ConfluentSchema:
-        """A version of the subject's schema; versions start at 1."""
-        request = self._get(
-            f"{_path(subject)}/versions/{version}", f"read version {version} of subject {_shown(subject)}"
-        )
+    def version(self, subject: str, version: int | Literal["latest"], *, deleted: bool = False) -> ConfluentSchema:
+        """A version of the subject's schema; they start at 1. ``deleted``: also one that is not deleted for good."""
+        path = f"{_path(subject)}/versions/{version}{'?deleted=true' if deleted else ''}"
+        request = self._get(path, f"read version {version} of subject {_shown(subject)}")
         if version != "latest" and not 1 <= version <= MAX_ID:
             raise SchemaNotFoundError(f"cannot {request.operation}: expected a version from 1", url=request.url)
         return self.rest.ask(request, info.schema)
@@ -108,7 +107,8 @@ class ConfluentRegistryClient(RestClient):
         return self_contained(_avro(schema), self._referred, self._limits.size)
 
     def _referred(self, reference: SchemaReference) -> ConfluentSchema:
-        return _avro(self.version(reference.subject, reference.version))
+        # A deleted version still defines a type of the schemas that refer to it, which their ids still name.
+        return _avro(self.version(reference.subject, reference.version, deleted=True))
 
     # Subjects
 

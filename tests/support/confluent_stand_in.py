@@ -62,13 +62,15 @@ class ConfluentStandIn(ScriptedRegistry):
         guids: without them, the registry is one that does not know that endpoint.
         user_info: ``USER:PASSWORD`` that it asks for.
 
-    ``faults`` are answered first, one each. ``incompatible`` are texts that it refuses to register.
+    ``faults`` are answered first, one each. ``incompatible`` are texts that it refuses to register. ``deleted`` are
+    pairs of subject and version that are only told with ``?deleted=true``.
     """
 
     def __init__(self, *, guids: bool = True, user_info: str | None = None) -> None:
         super().__init__(Answer())
         self.faults: list[Answer] = []
         self.incompatible: set[str] = set()
+        self.deleted: set[tuple[str, int]] = set()
         self.subjects: dict[str, list[Stored]] = {}
         self.level: str | None = "BACKWARD"  # None: it is not told
         self._guids, self._user_info = guids, user_info
@@ -110,7 +112,7 @@ class ConfluentStandIn(ScriptedRegistry):
             r"GET /schemas/ids/(\d+)/versions": self._used,
             r"GET /subjects": lambda: Answer(body=list(self.subjects)),
             r"GET /subjects/([^/]+)/versions": self._versions,
-            r"GET /subjects/([^/]+)/versions/(\d+|latest)": self._version,
+            r"GET /subjects/([^/]+)/versions/(\d+|latest)(\?deleted=true)?": self._version,
             r"POST /subjects/([^/]+)": lambda subject: self._look_up(subject, _without_nothing(asked)),
             r"POST /subjects/([^/]+)/versions": lambda subject: self._register(subject, _without_nothing(asked)),
             r"GET /config(?:/[^/]+\?defaultToGlobal=true)?": lambda: self._config,
@@ -121,7 +123,7 @@ class ConfluentStandIn(ScriptedRegistry):
             # What Confluent's client adds (normalize=, subject=, ...) changes nothing here.
             found = re.fullmatch(rf"{route}(?:\?[^/]*)?", f"{asked.method} {asked.path}")
             if found:
-                return make(*map(unquote, found.groups()))
+                return make(*map(unquote, found.groups("")))
         return refusal(404, "HTTP 404 Not Found")
 
     @property
@@ -152,12 +154,12 @@ class ConfluentStandIn(ScriptedRegistry):
             return refusal(40401, f"Subject '{subject}' not found.")
         return Answer(body=list(range(1, len(self.subjects[subject]) + 1)))
 
-    def _version(self, subject: str, version: str) -> Answer:
+    def _version(self, subject: str, version: str, deleted: str) -> Answer:
         if subject not in self.subjects:
             return refusal(40401, f"Subject '{subject}' not found.")
         versions = self.subjects[subject]
         number = len(versions) if version == "latest" else int(version)
-        if not 1 <= number <= len(versions):
+        if not 1 <= number <= len(versions) or ((subject, number) in self.deleted and not deleted):
             return refusal(40402, f"Version {version} not found.")
         stored = versions[number - 1]
         guid = {"guid": str(stored.guid)} if self._guids else {}

@@ -87,7 +87,18 @@ def test_a_schema_with_references_is_read_as_one(schemas: ConfluentSchemas, regi
     id = registry.register("sale", SALE, references=(OF_MONEY,))
     for _ in range(2):
         assert schemas.by_id(id).compiled.codec({}).decode(b"\x04") == {"price": {"cents": 2}}
-    assert registry.calls == {f"GET /schemas/ids/{id}": 1, "GET /subjects/money/versions/1": 1}
+    assert registry.calls == {f"GET /schemas/ids/{id}": 1, "GET /subjects/money/versions/1?deleted=true": 1}
+
+
+def test_a_schema_that_refers_to_a_deleted_version_is_read(
+    schemas: ConfluentSchemas, registry: ConfluentStandIn
+) -> None:
+    registry.register("money", MONEY)
+    id = registry.register("sale", SALE, references=(OF_MONEY,))
+    registry.deleted = {("money", 1)}
+    assert schemas.by_id(id).compiled.codec({}).decode(b"\x04") == {"price": {"cents": 2}}
+    with pytest.raises(errors.SchemaNotFoundError):
+        schemas.client.version("money", 1)
 
 
 def test_threads_that_ask_for_the_same_id_wait_for_one_answer(
