@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from streamnative_serdes._config import named
+from streamnative_serdes._config.checks import encodable
 from streamnative_serdes.errors import ConfigError, RegistryUnavailableError, SchemaRegistryError
 
 from .reply import Reply, quoted
@@ -145,6 +146,11 @@ def next_hop(url: str, location: str | None, path: str) -> str:
             hint="is there a login page or a proxy in front of the registry?",
         )
     return target
+
+
+def is_segment(text: str) -> bool:
+    """Whether text can be one part of a path, once it is quoted: dots would change the path."""
+    return text not in ("", ".", "..") and encodable(text)
 
 
 @lru_cache(64)

@@ -10,8 +10,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 from streamnative_serdes._config import named, schema_limits
-from streamnative_serdes._config.checks import encodable
-from streamnative_serdes._http.api_request import ApiRequest
+from streamnative_serdes._http.api_request import ApiRequest, is_segment
 from streamnative_serdes._schema import SchemaReference, self_contained
 from streamnative_serdes.errors import MissingEndpointError, SchemaError, SchemaNotFoundError, SerdesError
 
@@ -107,6 +106,8 @@ class ConfluentRegistryClient(RestClient):
         return self_contained(_avro(schema), self._referred, self._limits.size)
 
     def _referred(self, reference: SchemaReference) -> ConfluentSchema:
+        if not is_segment(reference.subject):
+            raise SchemaError(f"expected a reference to a subject, got one to {reference.subject!r:.80}")
         # A deleted version still defines a type of the schemas that refer to it, which their ids still name.
         return _avro(self.version(reference.subject, reference.version, deleted=True))
 
@@ -186,7 +187,7 @@ def _path(subject: str) -> str:
 
 
 def _quoted(subject: object) -> str:
-    if not isinstance(subject, str) or subject in ("", ".", "..") or not encodable(subject):  # dots change the path
+    if not isinstance(subject, str) or not is_segment(subject):
         raise SerdesError(f"expected a subject, got {subject!r:.80}", hint="such as TOPIC-value")
     return quote(subject, safe="")
 

@@ -101,6 +101,17 @@ def test_a_schema_that_refers_to_a_deleted_version_is_read(
         schemas.client.version("money", 1)
 
 
+@pytest.mark.parametrize("subject", ["..", "\ud800"])
+def test_a_reference_to_no_subject_is_a_fault_of_the_schema(
+    schemas: ConfluentSchemas, registry: ConfluentStandIn, subject: str
+) -> None:
+    id = registry.register("sale", SALE, references=({**OF_MONEY, "subject": subject},))
+    for _ in range(2):
+        with pytest.raises(errors.SchemaError, match=f"schema id {id}: expected a reference to a subject"):
+            schemas.by_id(id)
+    assert len(registry.asked) == 1
+
+
 def test_threads_that_ask_for_the_same_id_wait_for_one_answer(
     schemas: ConfluentSchemas, registry: ConfluentStandIn
 ) -> None:
