@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 from urllib.parse import quote
 
 from streamnative_serdes._config import named, schema_limits
-from streamnative_serdes._http.api_request import ApiRequest
+from streamnative_serdes._http.api_request import ApiRequest, is_segment
 from streamnative_serdes._http.reply import Expected, Reply
 from streamnative_serdes._schema import SchemaReference, self_contained
 from streamnative_serdes.errors import (
@@ -67,7 +67,7 @@ def _schema_text(reply: Reply) -> str:
     """Raises ValueError: nothing, or a page, as of a proxy where users sign in. That is no fault of the schema."""
     if not reply.body.strip() or reply.is_page:
         raise ValueError("the text of a schema")
-    return reply.body.decode("utf-8", "replace")
+    return reply.body.decode("utf-8-sig", "replace")
 
 
 class ApicurioClient(_ByIdClient):
@@ -102,11 +102,17 @@ class ApicurioClient(_ByIdClient):
 
     def _referred(self, reference: SchemaReference) -> ConfluentSchema:
         path = f"{reference.subject}/versions/{reference.version}"
+        if not all(map(is_segment, path[1:].split("/"))):
+            raise SchemaError(f"expected a reference to a version of an artifact, got one to {path!r:.200}")
         return self._schema(f"{path}{self._content}", f"{path}/references", f"the schema of {reference.name}")
 
     def _schema(self, path: str, references: str, what: str) -> ConfluentSchema:
         text = self._text(path, what)
-        return ConfluentSchema(text, references=self.rest.ask(self._get(references, what), _references))
+        try:
+            found = self.rest.ask(self._get(references, f"the references of {what}"), _references)
+        except SchemaNotFoundError as error:  # the schema is there, so its id is not unknown
+            raise SchemaRegistryError(error.message, status=error.status, reason=error.reason, url=error.url) from error
+        return ConfluentSchema(text, references=found)
 
 
 def _references(tree: Any) -> tuple[SchemaReference, ...]:

@@ -660,6 +660,35 @@ def test_apicurios_references_are_followed(
         reader.deserialize("orders", b"\0" + (8).to_bytes(8) + b"\4")
 
 
+@pytest.mark.parametrize("part", ["groupId", "artifactId", "version"])
+def test_a_reference_whose_dots_would_change_the_path_is_a_fault_of_the_schema(
+    conf: dict[str, Any], written: bytes, others: ForeignStandIn, part: str
+) -> None:
+    refers = {"groupId": "g", "artifactId": "a", "version": "1", "name": "o.Item", part: ".."}
+    others.add("/ids/globalIds/7", SCHEMA, [refers])
+    reader = KafkaAvroDeserializer(declared(conf, "apicurio"))
+    for _ in range(2):
+        with pytest.raises(SchemaError, match="globalId 7: expected a reference to a version of an artifact, got one"):
+            reader.deserialize("orders", b"\0" + (7).to_bytes(8) + BODY)
+    assert len(others.asked) == 2
+
+
+def test_references_that_are_missing_do_not_make_the_id_unknown(
+    conf: dict[str, Any], written: bytes, others: ForeignStandIn
+) -> None:
+    others.add("/ids/globalIds/7", SCHEMA)
+    del others.references["/ids/globalIds/7"]
+    with pytest.raises(SchemaRegistryError, match="cannot read the references of the schema with globalId 7") as caught:
+        KafkaAvroDeserializer(declared(conf, "apicurio")).deserialize("orders", b"\0" + (7).to_bytes(8) + BODY)
+    assert type(caught.value) is SchemaRegistryError
+
+
+def test_a_schema_with_a_byte_order_mark_is_read(conf: dict[str, Any], written: bytes, others: ForeignStandIn) -> None:
+    others.schemas["/ids/globalIds/7"], others.references["/ids/globalIds/7"] = "\ufeff" + json.dumps(SCHEMA), []
+    message = b"\0" + (7).to_bytes(8) + BODY
+    assert KafkaAvroDeserializer(declared(conf, "apicurio")).deserialize("orders", message) == ORDER
+
+
 @pytest.mark.parametrize("limit", ["number", "size"])
 def test_references_without_an_end_are_bounded(
     conf: dict[str, Any], written: bytes, others: ForeignStandIn, monkeypatch: pytest.MonkeyPatch, limit: str
