@@ -26,6 +26,7 @@ Compiled code looks for the prefixes (``prefix_size`` in _header.pxd), and asks 
 from __future__ import annotations
 
 import itertools
+import os
 import threading
 import time
 import zlib
@@ -46,6 +47,7 @@ _MOST_UNKNOWN = 16  # ids of one topic that the registry does not have, and that
 _SIZE_BIT, _SECOND_BIT, _FOREIGN_BIT = 52, 51, 50  # of a key, see _header.pxd
 # No two signs of a process have the same: a thread may read while another one gives the deserializer other framings.
 _numbers = itertools.count()
+_lock = threading.RLock()  # of all Signs; a finalizer may read a message meanwhile
 _GLUE_SIZE: Final = 18  # bytes
 PACKED: Final = b"\x03\x05"
 _AVRO_TYPE: Final = b"avro/binary+"
@@ -64,6 +66,15 @@ class ForeignId(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.value}"
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 SchemaName = int | bytes | ForeignId  # an id (int) or GUID of Confluent's, or the id of another registry
@@ -126,7 +137,6 @@ class Signs:
         self._keys: dict[_Sign, int] = {}
         self._signs: dict[int, _Sign] = {}
         self._known: dict[int, _Sign] = {}  # of schemas that were found: compiled code may keep these keys for long
-        self._lock = threading.RLock()  # a finalizer may read a message meanwhile
 
     def second(self, framing: str) -> bool:
         """Whether a message with the sign of this framing is read without a header first."""
@@ -199,19 +209,19 @@ class Signs:
     def _give(self, sign: _Sign, framing: config.Framing) -> int:
         foreign = framing.registry != CONFLUENTS
         flags = self.second(framing.name) << _SECOND_BIT | foreign << _FOREIGN_BIT
-        with self._lock:
+        with _lock:
             if len(self._keys) >= _MAX_HEADERS:
                 self._keys = {sign: key for key, sign in self._known.items()}
                 # The other keys given out before keep their values for a while.
                 self._signs = self._known | dict(list(self._signs.items())[-_MAX_HEADERS:])
             number = (framing.size << _SIZE_BIT | flags) + next(_numbers)
-            key = self._keys.setdefault(sign, _call_path.BY_HEADER + number)
-            self._signs.setdefault(key, sign)
-        return key
+            key = _call_path.BY_HEADER + number
+            self._signs[key] = sign  # first: a child may be forked between the two steps
+            return self._keys.setdefault(sign, key)
 
     def found(self, key: int) -> None:
         """Note that the registry has the schema of a key, so that floods of unknown ids do not make it forgotten."""
-        with self._lock:
+        with _lock:
             if key in self._signs and len(self._known) < _MAX_HEADERS // 2:
                 self._known[key] = self._signs[key]
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +16,7 @@ pytest.importorskip("pyarrow")
 from confluent_stand_in import ConfluentStandIn
 from each_way import Reader
 from scripted_registry import Answer
+from waiting import exit_code, join
 
 from streamnative_serdes import Codec, KafkaAvroDeserializer, KafkaAvroSerializer
 from streamnative_serdes._reading.framings import Signs
@@ -739,3 +742,28 @@ def test_a_hit_takes_no_answer_of_the_policy(conf: dict[str, Any], registered: b
         changed = {key for key in after if after[key] != before[key]}
         assert {"messages", "bytes", "hits"} <= changed
         assert changed <= {"messages", "bytes", "hits", "headerless", "confluent", "confluent_header"}
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
+def test_a_child_forked_while_a_new_sign_gets_its_key_reads_on() -> None:
+    inside, forked = threading.Event(), threading.Event()
+
+    class Slow(dict[Any, Any]):
+        def __len__(self) -> int:
+            if threading.current_thread() is giving:
+                inside.set()
+                assert forked.wait(60)
+            return super().__len__()
+
+    signs = Signs({"framings": ("snip42", "confluent-header")})
+    signs._keys = Slow()
+    giving = threading.Thread(target=signs.header_key, args=(prefixed(1, b""),))
+    giving.start()
+    assert inside.wait(60)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if signs.schema_of(signs.header_key(prefixed(1, b""))) == 1 else 1)
+    forked.set()
+    join(giving)
+    assert exit_code(child) == 0
