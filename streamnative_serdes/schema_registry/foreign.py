@@ -64,7 +64,7 @@ class _ByIdClient(RestClient):
 
 
 def _schema_text(reply: Reply) -> str:
-    """Raises ValueError: nothing, or a page, as of a proxy where users sign in. That is no fault of the schema."""
+    """Raises ValueError: the body is empty, or a page, as of a proxy where users sign in."""
     if not reply.body.strip() or reply.is_page:
         raise ValueError("the text of a schema")
     return reply.body.decode("utf-8-sig", "replace")
