@@ -62,7 +62,7 @@ class TypedSchema:
         if structured != (self.schema is not None):
             need = "needs a schema" if structured else "has no schema besides its name"
             raise SchemaError(f"the type {self.type} {need}")
-        given = self.properties
+        given: Any = self.properties
         if not isinstance(given, dict) or not all(isinstance(part, str) for pair in given.items() for part in pair):
             raise SchemaError(f"expected properties as a dict of texts, got {given!r:.80}")
 
