@@ -337,6 +337,10 @@ def test_columns_that_do_not_match_the_fields_are_refused_before_a_task_runs(reg
         writers.writer(told, T.StructType.fromDDL("id string"), overwrite=False)
     with pytest.raises(ConfigError, match="record R has no field for column 'other'"):
         writers.writer(told, T.StructType.fromDDL("other string"), overwrite=False)
+    for column in ("key string", "headers array<struct<key: string, value: binary>>"):
+        name = column.partition(" ")[0]
+        with pytest.raises(ConfigError, match=f"the column {name} is neither a field .* keep={name} writes it"):
+            writers.writer(told, T.StructType.fromDDL(f"id bigint, {column}"), overwrite=False)
     with pytest.raises(EncodeError, match="expected a struct for record R, got string"):
         writers.writer({**told, "encode": "value"}, T.StructType.fromDDL("value string"), overwrite=False)
 

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -101,6 +101,8 @@ def match_columns(schema: T.StructType, topic: str | None, encode: str, options:
         halves = {"key", "value"} if encode == VALUE else set(schema.names) - set(keep)
         names = tuple(writer.fields_of([name for name in schema.names if name in halves]))
         indexes = tuple(schema.names.index(name) for name in names)
+        if encode == COLUMNS:
+            _refuse_lost_parts(schema, {*keep, *names})
         if writer.writes_pairs:
             parts = {name: index for name, index in parts.items() if name not in ("key", "value")}
         _refuse_intervals(schema, indexes)
@@ -130,6 +132,15 @@ def _parts_of(schema: T.StructType, encode: str, keep: Sequence[str]) -> dict[st
                 f"the sink has no column {name!r:.80}; did you mean {near}?", hint="rename the column, or drop it"
             )
     return {name: names.index(name) for name in PARTS if name in names}
+
+
+def _refuse_lost_parts(schema: T.StructType, used: Collection[str]) -> None:
+    for name in ("key", "headers"):
+        if name in schema.names and name not in used:
+            raise ConfigError(
+                f"the column {name} is neither a field of the topic's schema nor in keep, so messages would have no {name}",
+                hint=f"keep={name} writes it; or drop the column",
+            )
 
 
 def kept_parts(options: Options, *, all_columns: bool) -> tuple[str, ...]:
