@@ -162,7 +162,12 @@ class Reply:
     @cached_property
     def reason(self) -> str:
         """The JSON member ``reason``, which Pulsar itself sets; "" if a proxy in front of it answered."""
-        return self._member("reason")
+        return self.text("reason")
+
+    def text(self, member: str) -> str:
+        """The body's member, if the body is a JSON object and the member text; "" otherwise."""
+        value = self._tree.get(member) if isinstance(self._tree, dict) else None
+        return value if isinstance(value, str) else ""
 
     def has(self, member: str) -> bool:
         """Whether the body is a JSON object with this member."""
@@ -177,7 +182,7 @@ class Reply:
         """The broker's error message, at most ``MAX_WORDS`` characters."""
         return (
             self._shown(self.reason, _message_line)
-            or self._shown(self._member("message"), _unescaped)
+            or self._shown(self.text("message"), _unescaped)
             or self._shown(self._text(plain=True), _message_line)
             or self._phrase_and_text()
             or f"HTTP {self.status}"
@@ -189,10 +194,6 @@ class Reply:
         if cut or len(text) > MAX_WORDS:  # the cut may have split a secret, which the search then misses
             found = found[: max(0, len(found) - max(map(len, forms(self.secrets)), default=0))]
         return found[:MAX_WORDS]
-
-    def _member(self, name: str) -> str:
-        value = self._tree.get(name) if isinstance(self._tree, dict) else None
-        return value if isinstance(value, str) else ""
 
     @cached_property
     def _tree(self) -> Any:

@@ -265,6 +265,8 @@ def refusal(request: ApiRequest, reply: Reply, sign_in_hint: str) -> SchemaRegis
         hint = "Pulsar 2.8 to 2.10 also answers this for a missing permission: they require an admin of the tenant"
     elif reply.status in (400, 404, 405) and not reason and hint_for(request, reply):
         hint = hint_for(request, reply)
+        if reply.status == 404 and not _behind_a_proxy(request, reply):
+            kind = MissingEndpointError  # else each message would be bad by itself, and be skipped
     elif reply.status == 404 and request.method == "POST":
         hint = "check pulsar.tenant and pulsar.namespace; Pulsar does not create them automatically"
     elif reply.status == 404 and not reason:
@@ -278,6 +280,11 @@ def refusal(request: ApiRequest, reply: Reply, sign_in_hint: str) -> SchemaRegis
         version=request.version,
         hint=hint,
     )
+
+
+def _behind_a_proxy(request: ApiRequest, reply: Reply) -> bool:
+    """Whether a page without a reason, as of Pulsar 2.8 to 2.10, names the path in its API, without a proxy's."""
+    return reply.text("url") == request.path.partition("?")[0]
 
 
 def hint_for(request: ApiRequest, reply: Reply) -> str | None:

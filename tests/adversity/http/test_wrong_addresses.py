@@ -9,9 +9,15 @@ import pytest
 from raw_server import RawServer
 from scripted_registry import FOUND, INFO, Answer, Clock, Connect, ScriptedRegistry
 
+from streamnative_serdes import KafkaAvroDeserializer
 from streamnative_serdes._http.api_request import ApiRequest
 from streamnative_serdes._http.reply import Reply
-from streamnative_serdes.errors import RegistryUnavailableError, SchemaNotFoundError, SchemaRegistryError
+from streamnative_serdes.errors import (
+    MissingEndpointError,
+    RegistryUnavailableError,
+    SchemaNotFoundError,
+    SchemaRegistryError,
+)
 from streamnative_serdes.schema_registry.pulsar_api import hint_for
 
 ALERT = b"\x15\x03\x03\x00\x02\x02\x50"  # sent by Jetty's TLS port
@@ -167,5 +173,25 @@ def test_a_confluent_style_registry_is_recognized_by_its_errors(
     connect: Connect, server: ScriptedRegistry, clock: Clock
 ) -> None:
     server.script(Answer(404, {"error_code": 404, "message": "HTTP 404 Not Found"}))
-    with pytest.raises(SchemaNotFoundError, match=r"Confluent-style registry: use Pulsar's HTTP address"):
+    with pytest.raises(MissingEndpointError, match=r"Confluent-style registry: use Pulsar's HTTP address"):
         connect(server, clock).latest("t")
+
+
+@pytest.mark.parametrize(("answer", "path"), [(APICURIO, ""), (JETTY, "/ccompat/v7"), (Answer(404, b"no"), "/x")])
+def test_no_message_is_skipped_because_of_a_wrong_address(server: ScriptedRegistry, answer: Answer, path: str) -> None:
+    server.script(answer)
+    with (
+        KafkaAvroDeserializer({"schema.registry.url": server.url + path}) as reading,
+        pytest.raises(MissingEndpointError),
+    ):
+        list(reading.deserialize_many("t", [b"\3\4" + bytes(8) + b"\2"], on_error="skip"))
+
+
+def test_a_page_of_pulsar_2_8_behind_a_proxys_path_is_a_missing_schema(
+    connect: Connect, server: ScriptedRegistry, clock: Clock
+) -> None:
+    """The proxy takes its path away, so that the page names the path in Pulsar's API."""
+    url = "/admin/v2/schemas/public/default/t/schema"
+    server.script(Answer(404, {"servlet": "s", "message": "Not Found", "url": url, "status": "404"}))
+    with pytest.raises(SchemaNotFoundError):
+        connect(server, clock, schema_registry_url=f"{server.url}/proxy").latest("t")
