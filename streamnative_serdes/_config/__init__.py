@@ -15,6 +15,7 @@ from .framings import (
     SHORT_IDS,
     Framing,
 )
+from .kafka_client import LIBRDKAFKAS, client_knows
 from .option import Option, checked, markdown, named, prefixed
 from .parsing import NOT_THERE, chosen, parse, refuse_idle_registry
 from .registry import REGISTRY_OPTIONS, key_schema, refuse_other_tenant, schema_limits
@@ -53,6 +54,7 @@ __all__ = [
     "HEADERLESS",
     "LATEST",
     "LATEST_SEEN",
+    "LIBRDKAFKAS",
     "NOT_THERE",
     "PULSAR_SERIALIZER_OPTIONS",
     "READ_OPTIONS",
@@ -68,6 +70,7 @@ __all__ = [
     "Option",
     "checked",
     "chosen",
+    "client_knows",
     "codec_arguments",
     "codec_options",
     "confluent_conf",

@@ -15,13 +15,14 @@ from typing import IO, Any, Final, TypeAlias
 
 import click
 
+from streamnative_serdes._config import DESERIALIZER_OPTIONS, SERIALIZER_OPTIONS
 from streamnative_serdes._schema import load
 from streamnative_serdes.errors import DecodeError, EncodeError, SchemaError, SchemaNotFoundError, SerdesError
 
 from .kafka_clients import Outbox, Start, consumed
 from .message_json import Line, parse_line, place_of
 from .message_values import NO_KEY, Decoded, Framer, MessageDecoder, apparent, framer_of
-from .options import GIVEN_FILE, PARTITIONS, Connection, choice_option, connected, topic_name
+from .options import GIVEN_FILE, PARTITIONS, Connection, choice_option, connected_with, topic_name
 from .output import Command, FailureError, as_json, counted, failure_of, json_text, say, show, show_json
 
 # Messages as they come: the members of their lines that say where they are, their values, keys and headers.
@@ -91,7 +92,7 @@ def _start(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     help="A line for each message, as kcat's: %t topic, %p partition, %o offset, %T time, %k key, %h headers, "
     r"%f framing, %v schema version, %s value, %% percent sign; \t and \n.",
 )
-@connected
+@connected_with(DESERIALIZER_OPTIONS)
 def decode(
     connection: Connection,
     topic: str,
@@ -259,7 +260,7 @@ tail = Command(
 @click.option("--any-partition", is_flag=True, help="Ignore the lines' partitions: the keys choose them.")
 @click.option("--create", is_flag=True, help="Let the broker create the topic if it does not exist.")
 @click.option("--dry-run", is_flag=True, help="Check all lines, but register and send nothing.")
-@connected
+@connected_with(SERIALIZER_OPTIONS)
 def produce(
     connection: Connection,
     topic: str,

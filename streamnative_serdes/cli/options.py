@@ -88,6 +88,8 @@ class Settings:
     def set(self, key: str, value: Any) -> None:
         """Set an option in its table: options that are not ours belong to the Kafka client."""
         option = OPTIONS.get(key)
+        if option is None:
+            _refuse_unknown_option("", key)
         (self.kafka if option is None or option.shared else self.registry)[key] = value
 
 
@@ -141,6 +143,24 @@ def _refuse_misplaced(where: str, section: str, key: str) -> None:
     elif option is not None and not option.shared:
         registry = section.replace("kafka", "registry")
         raise ConfigError(f"{where} has no option {key}", hint=f"it is one of the registry: move it to [{registry}]")
+    elif option is None:
+        _refuse_unknown_option(f"{where}: ", key)
+
+
+def _refuse_unknown_option(where: str, key: str) -> None:
+    """Raises ConfigError for an option that the Kafka client does not have: many commands make no such client."""
+    if key not in _config.LIBRDKAFKAS and not _config.client_knows(key):
+        hint = did_you_mean(key, (*OPTIONS, *_config.LIBRDKAFKAS))
+        hint = hint or "docs/config.md and librdkafka's CONFIGURATION.md list them"
+        raise ConfigError(f"{where}unknown option {key[:100]!r}", hint=hint)
+
+
+def _refuse_idle(keys: Iterable[str], table: tuple[_config.Option, ...]) -> None:
+    """Raises ConfigError for an option of the SerDes that is given to a command which does not use it."""
+    used = [option.key for option in table]
+    for key in keys:
+        if key in OPTIONS and key not in used:
+            raise ConfigError(f"{key} has no effect on this command", hint=did_you_mean(key, used))
 
 
 def _table(tree: Mapping[str, Any], side: SideName, name: str, path: Path) -> tuple[str, Mapping[str, Any]]:
@@ -325,16 +345,28 @@ def note_reporting(given: dict[str, Any]) -> None:
     click.get_current_context().meta.update({name: given.pop(name) for name in ("json", "debug")})
 
 
-def connected(command: Callable[Concatenate[Connection, _P], _R]) -> Callable[..., _R]:
-    """Give ``command`` the options that all commands share, and pass it a Connection made of them."""
+def connected_with(
+    table: tuple[_config.Option, ...],
+) -> Callable[[Callable[Concatenate[Connection, _P], _R]], Callable[..., _R]]:
+    """Give a command the options that all commands share, and pass it a Connection made of them.
 
-    @wraps(command)
-    def run(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        note_reporting(kwargs)
-        given: Any = {name: kwargs.pop(name) for name in ("config", "registry", "bootstrap", "options", "secrets")}
-        return command(connection_of(**given), *args, **kwargs)
+    ``table``: the options of ours that the command uses; others of ours may be in a file, for other commands.
+    """
 
-    return with_options(run, _SHARED)
+    def decorated(command: Callable[Concatenate[Connection, _P], _R]) -> Callable[..., _R]:
+        @wraps(command)
+        def run(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+            note_reporting(kwargs)
+            given: Any = {name: kwargs.pop(name) for name in ("config", "registry", "bootstrap", "options", "secrets")}
+            _refuse_idle((key for name in ("options", "secrets") for key, _ in given[name]), table)
+            return command(connection_of(**given), *args, **kwargs)
+
+        return with_options(run, _SHARED)
+
+    return decorated
+
+
+connected: Final = connected_with(_config.REGISTRY_OPTIONS)
 
 
 def connection_of(

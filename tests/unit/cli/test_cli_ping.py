@@ -234,7 +234,7 @@ def test_a_registry_that_is_only_slow_can_be_waited_for(run: CommandLine, mute: 
 
 
 def test_a_bad_option_is_a_usage_error(run: CommandLine) -> None:
-    ended = run("ping", "users", "--set", "no.such.option=1", code=2)
+    ended = run("ping", "users", "--set", "security.protocol=x", code=2)
     assert "Error: topic users: the Kafka client refuses its configuration" in ended.err
 
 

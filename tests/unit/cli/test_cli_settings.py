@@ -102,8 +102,13 @@ def test_two_names_of_one_table_contradict(tmp_path: Path) -> None:
             r"\[source\.kafka\] has no option schema\.registry\.url.*move it to \[source\.registry\]",
         ),
         (
-            '[source.kafka]\n"ssl.key" = {env = "NOT_SET"}',
-            r"\[source\.kafka\] ssl\.key: the environment variable NOT_SET",
+            '[kafka]\n"pulsar.tennant" = "a"',
+            r"\[kafka\]: unknown option 'pulsar\.tennant'.*did you mean pulsar\.tenant\?",
+        ),
+        ('[kafka]\nbootstrap.server = "a"', r"unknown option 'bootstrap\.server'.*did you mean bootstrap\.servers\?"),
+        (
+            '[source.kafka]\n"ssl.key.pem" = {env = "NOT_SET"}',
+            r"\[source\.kafka\] ssl\.key\.pem: the environment variable NOT_SET",
         ),
     ],
 )
@@ -245,3 +250,38 @@ def test_a_kafka_user_of_another_tenant_is_refused() -> None:
 )
 def test_a_missing_address_is_a_usage_error(arguments: tuple[str, ...], complaint: str) -> None:
     assert complaint in CommandLine()(*arguments, code=2).err
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint", "hint"),
+    [
+        ("--set pulsar.tennant=acme", "unknown option 'pulsar.tennant'", "did you mean pulsar.tenant?"),
+        ("--set retries.totl.ms=5", "unknown option 'retries.totl.ms'", "did you mean retries.total.ms?"),
+        ("--set bootstrap.server=b:1", "unknown option 'bootstrap.server'", "did you mean bootstrap.servers?"),
+        ("--secret bearer.auth.tokn=env:HOME", "unknown option 'bearer.auth.tokn'", "did you mean bearer.auth.token?"),
+        ("--set zzzzzzzzzz=1", "unknown option 'zzzzzzzzzz'", "docs/config.md and librdkafka's CONFIGURATION.md"),
+    ],
+)
+def test_a_misspelt_option_is_refused_by_commands_without_a_client_of_kafkas_too(
+    given: str, complaint: str, hint: str
+) -> None:
+    ended = CommandLine(URL)("schemas", "delete", "users", "--yes", *given.split(), code=2)
+    assert complaint in ended.err
+    assert hint in ended.err
+
+
+@pytest.mark.parametrize(
+    ("command", "key", "hint"),
+    [
+        ("decode", "framing", "did you mean framings?"),
+        ("produce", "fallback.to.latest", ""),
+        ("schemas get", "framings", ""),
+    ],
+)
+def test_an_option_of_another_commands_is_refused_on_the_command_line_and_may_be_in_a_file(
+    tmp_path: Path, command: str, key: str, hint: str
+) -> None:
+    ended = CommandLine(URL)(*command.split(), "users", "--set", f"{key}=snip42", code=2)
+    assert f"{key} has no effect on this command" in ended.err
+    assert hint in ended.err
+    assert load(written(tmp_path, f'[registry]\n"{key}" = "snip42"')).registry == {key: "snip42"}
