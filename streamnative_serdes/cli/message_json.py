@@ -44,7 +44,7 @@ from .json_numbers import dumps, parse
 
 _BASE64: Final = "base64"
 # Members of decode's lines for the place of a message; they do not matter for writing the message again.
-_ORIGIN: Final = frozenset({"topic", "offset", "framing", "version", "header_version"})
+_ORIGIN: Final = frozenset({"topic", "offset", "line", "framing", "version", "header_version", "schema_id"})
 _WRITTEN: Final = frozenset({"key", "headers", "partition", "timestamp", "value"})
 _MESSAGE_KEY: Final = "message_key"  # of encoding INLINE, whose key is the half of the value
 ABSENT: Final = object()  # in the place of a member that a line does not have
@@ -132,9 +132,11 @@ def _line(tree: Any, halves: str | None) -> Line:
     unknown = sorted(set(tree) - _ORIGIN - written)
     if unknown or "value" not in tree:
         fault = f"it has {unknown[0]!r}" if unknown else "it has no value"
+        hint = "--values takes lines of values alone; a value of null is a tombstone"
+        if unknown == [_MESSAGE_KEY]:
+            hint = "only KEY_VALUE topics with the encoding INLINE have a message_key beside their key: leave one out"
         raise EncodeError(
-            f"expected a line with value and perhaps {', '.join(sorted(written - {'value'}))}; {fault}",
-            hint="--values takes lines of values alone; a value of null is a tombstone",
+            f"expected a line with value and perhaps {', '.join(sorted(written - {'value'}))}; {fault}", hint=hint
         )
     name = "key" if halves is None else _MESSAGE_KEY
     return Line(

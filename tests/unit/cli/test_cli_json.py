@@ -12,6 +12,7 @@ from schemas import array, enum, fixed, logical, mapping, record
 from streamnative_serdes._schema import parse
 from streamnative_serdes.cli.avro_json import reader_of, writer_of
 from streamnative_serdes.cli.message_json import Line, parse_line, read_bytes, show_bytes
+from streamnative_serdes.cli.message_values import Decoded
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, EncodeError
 
@@ -202,6 +203,23 @@ def test_a_line_of_decode_is_a_line_for_produce() -> None:
 )
 def test_a_line_may_be_short(text: str, line: Line) -> None:
     assert parse_line(text) == line
+
+
+@pytest.mark.parametrize("halves", [None, "SEPARATED", "INLINE"])
+def test_the_other_members_of_decodes_lines_are_ignored(halves: str | None) -> None:
+    members = Decoded("confluent", 1, 7, header_version=2, halves=halves, key="k", schema=3)
+    place = {"topic": "t", "offset": 1, "line": 2, "partition": 4, "key": "a"}
+    tree = {**members.around(place), **members.members()}
+    assert {"schema_id", "line", "header_version"} < tree.keys()
+    line = parse_line(json.dumps(tree), halves=halves)
+    assert (line.value, line.partition) == (7, 4)
+    assert line.key == (None if halves == "SEPARATED" else b"a")
+
+
+@pytest.mark.parametrize("halves", [None, "SEPARATED"])
+def test_the_key_beside_an_inline_pair_is_not_lost_in_another_topic(halves: str | None) -> None:
+    with pytest.raises(EncodeError, match=r"it has 'message_key' .*only KEY_VALUE topics with the encoding INLINE"):
+        parse_line('{"message_key": "a", "key": "b", "value": 1}', halves=halves)
 
 
 def test_a_line_may_be_a_value_alone() -> None:
