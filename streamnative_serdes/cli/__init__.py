@@ -22,7 +22,7 @@ _COMMANDS: Final = {
     "migrate": "migrate",
     "ping": "servers",
     "produce": "messages",
-    "registry": "servers",
+    "registry": "registry",
     "schemas": "schemas",
     "tail": "messages",
     "topics": "schemas",
@@ -45,7 +45,14 @@ class CommandGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in self._modules:
             return None
-        found = getattr(import_module(f"{self._package}.{self._modules[cmd_name]}"), cmd_name)
+        try:
+            found = getattr(import_module(f"{self._package}.{self._modules[cmd_name]}"), cmd_name)
+        except ModuleNotFoundError as error:
+            if error.name not in ("confluent-kafka", "confluent_kafka"):
+                raise
+            from .output import unavailable
+
+            return unavailable(cmd_name, "Kafka's client is not installed: pip install confluent-kafka")
         assert isinstance(found, click.Command)
         return found
 

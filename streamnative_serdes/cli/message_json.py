@@ -27,9 +27,7 @@ import binascii
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeVar
-
-from confluent_kafka import Message
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from streamnative_serdes._config import CodecArguments
 from streamnative_serdes._formats import Format, ProtobufNativeFormat
@@ -41,6 +39,9 @@ from streamnative_serdes.key_value import INLINE
 
 from .avro_json import read_moment, reader_of, show_moment, shower_of, writer_of
 from .json_numbers import dumps, parse
+
+if TYPE_CHECKING:
+    from confluent_kafka import Message
 
 _BASE64: Final = "base64"
 # Members of decode's lines for the place of a message; they do not matter for writing the message again.

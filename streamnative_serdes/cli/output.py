@@ -30,16 +30,24 @@ from datetime import UTC, datetime
 from typing import Any, Final, NoReturn, TextIO
 
 import click
-from confluent_kafka import KafkaException
 from rich.console import Console
 from rich.highlighter import JSONHighlighter
 from rich.table import Table
 from rich.text import Text
 
-from streamnative_serdes._kafka import BrokerRefusedError, BrokerUnavailableError
 from streamnative_serdes.errors import ConfigError, SchemaRegistryError, SerdesError
 
 from .json_numbers import dumps, parse
+
+try:
+    from confluent_kafka import KafkaException
+
+    from streamnative_serdes._kafka import BrokerRefusedError, BrokerUnavailableError
+
+    _KAFKA_REFUSED: tuple[type[Exception], ...] = (BrokerRefusedError, BrokerUnavailableError)
+    _OF_KAFKA: tuple[type[Exception], ...] = (KafkaException,)
+except ModuleNotFoundError:  # commands without a client of Kafka's work without it
+    _KAFKA_REFUSED = _OF_KAFKA = ()
 
 # Controls, line separators, marks of direction, invisible characters and halves of surrogate pairs.
 _CONTROLS: Final = re.compile(
@@ -242,6 +250,12 @@ def _logged(*, as_json: bool) -> Iterator[None]:
         _ALL_LOGGERS.removeHandler(handler)
 
 
+_REPORTED: Final[tuple[type[BaseException], ...]] = (
+    *(FailureError, SerdesError, RecursionError, KeyboardInterrupt),
+    *_OF_KAFKA,
+)
+
+
 class Command(click.Command):
     """A command that reports errors of ours and of Kafka's client as failures; ``--debug`` adds the traceback."""
 
@@ -249,8 +263,24 @@ class Command(click.Command):
         try:
             with _logged(as_json=bool(ctx.params.get("json"))):
                 return super().invoke(ctx)
-        except (FailureError, SerdesError, KafkaException, RecursionError, KeyboardInterrupt) as error:
+        except _REPORTED as error:
             _fail(ctx, error)
+
+
+def unavailable(name: str, why: str) -> Command:
+    """A command in place of one that needs a package that is not installed."""
+
+    def run(given: tuple[str, ...]) -> NoReturn:  # noqa: ARG001 - whatever it is
+        raise FailureError(why, USAGE)
+
+    return Command(
+        name,
+        callback=run,
+        params=[click.Argument(["given"], nargs=-1, type=click.UNPROCESSED)],
+        context_settings={"ignore_unknown_options": True},
+        help=f"{why}.",
+        add_help_option=False,
+    )
 
 
 @contextmanager
@@ -293,7 +323,7 @@ def failure_of(error: BaseException) -> FailureError:
     code = CHECK_FAILED
     if isinstance(error, ConfigError):
         code = USAGE
-    elif isinstance(error, SchemaRegistryError | BrokerUnavailableError | BrokerRefusedError):
+    elif isinstance(error, (SchemaRegistryError, *_KAFKA_REFUSED)):
         code = REFUSED
     more = {name: getattr(error, name, None) for name in ("topic", "version", "path", "status", "url", "help")}
     return FailureError(message, code, kind=type(error).__name__, hint=hint, **more)

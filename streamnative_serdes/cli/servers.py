@@ -1,4 +1,4 @@
-"""The commands ``ping`` and ``registry``: checks of servers and rights, and a registry in memory."""
+"""The command ``ping``: checks of servers and rights."""
 
 from __future__ import annotations
 
@@ -28,14 +28,12 @@ from .kafka_clients import reach_end
 from .options import Connection, choice_option, connected, topic_name
 from .output import (
     REFUSED,
-    USAGE,
     Command,
     FailureError,
     as_json,
     counted,
     failure_of,
     marked,
-    say,
     show_json,
     show_table,
 )
@@ -248,16 +246,3 @@ def _may_write(kafka: dict[str, Any], topic: str) -> Result:
     return Result(
         check, False, f"not permitted; permitted are {', '.join(sorted(names)).lower()}", "ask for WRITE on the topic"
     )
-
-
-@click.command(cls=Command)
-@click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0 picks a free port.")
-@click.option("--token", help="Require this JSON web token in every request.")
-def registry(port: int, token: str | None) -> None:
-    """Run an in-memory stand-in for Pulsar's schema registry on 127.0.0.1 until Ctrl-C."""
-    from streamnative_serdes.testing import serve
-
-    try:
-        serve(port, token, ready=lambda url: say(f"schema registry at {url}, until Ctrl-C"))
-    except ConfigError as error:  # without the page about options: the port is in use
-        raise FailureError(str(error), USAGE, hint="--port 0 picks a free port") from None

@@ -19,7 +19,14 @@ from waiting import elsewhere
 
 from streamnative_serdes.cli import main
 
-START = "import runpy, sys; sys.argv[1:] = {arguments}; sys.modules[{missing!r}] = None; "
+START = """
+import runpy, sys
+from importlib.machinery import PathFinder
+
+sys.argv[1:] = {arguments}
+find = PathFinder.find_spec
+PathFinder.find_spec = lambda name, *more: None if name.split(".")[0] == {missing!r} else find(name, *more)
+"""
 RUN = "runpy.run_module('streamnative_serdes', run_name='__main__')"
 GROUPS = [("nothing",), ("schemas", "nothing"), ("schemas", "strategy", "nothing"), ("migrate", "nothing"), ("--nope",)]
 COMMANDS = {"decode", "ping", "produce", "registry", "schemas"}
@@ -41,6 +48,30 @@ def run_without(missing: str, *arguments: str) -> subprocess.CompletedProcess[st
 def test_a_missing_extra_is_named_in_one_line(missing: str, arguments: tuple[str, ...], told: str) -> None:
     done = run_without(missing, *arguments)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", told)
+
+
+NO_CLIENT = "Kafka's client is not installed: pip install confluent-kafka"
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--help",), ("convert", "--help"), ("registry", "-h"), ("schemas", "get", "-h")]
+)
+def test_commands_without_a_client_of_kafkas_do_not_need_it(arguments: tuple[str, ...]) -> None:
+    done = run_without("confluent_kafka", *arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_failure_without_a_client_of_kafkas_is_reported_as_with_it() -> None:
+    address = ("--registry", "http://127.0.0.1:1", "--set", "retries.total.ms=1")
+    assert run_without("confluent_kafka", "schemas", "get", "users", *address).returncode == 3
+
+
+@pytest.mark.parametrize("command", ["decode", "tail", "produce", "ping", "migrate plan"])
+def test_the_missing_client_of_kafkas_is_named_in_one_line(command: str) -> None:
+    done = run_without("confluent_kafka", *command.split(), "users", "--from", "end")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"Error: {NO_CLIENT}\n")
+    done = run_without("confluent_kafka", *command.split(), "users", "--json")
+    assert json.loads(done.stderr) == {"error": {"message": NO_CLIENT}, "exit_code": 2}
 
 
 @pytest.mark.parametrize("arguments", [("ping", "--nope"), ("ping", "--for", "admin"), ("decode",), *GROUPS])
