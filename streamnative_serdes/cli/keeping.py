@@ -14,7 +14,7 @@ from streamnative_serdes.schema_registry import SchemaRegistryClient, TopicName
 from streamnative_serdes.schema_registry.backups import Restoration, Saved, name_for, read, take, write
 
 from .options import FILE, GIVEN_FILE, Connection, connected, namespace_name, topic_name
-from .output import Command, FailureError, as_json, counted, failure_of, say, show
+from .output import REFUSED, Command, FailureError, as_json, counted, failure_of, say, show
 
 _DRY_RUN: Final = click.option("--dry-run", is_flag=True, help="Only say what would happen.")
 
@@ -36,6 +36,8 @@ def backup(connection: Connection, topics: tuple[str, ...], namespace: str | Non
         names = {str(name): name for name in map(connection.full_name, topics)}
         names |= {str(name): name for name in (client.topics(namespace) if namespace is not None else ())}
         saved = take(client, names.values())
+    if topics and not saved:
+        raise FailureError(f"no schemas: {', '.join(names)}", REFUSED)
     if not dry_run:
         write(output, connection.url, saved)
     _tell(saved)

@@ -142,6 +142,12 @@ def test_a_schema_that_came_while_people_were_asked_is_in_the_backup(
     assert [one["version"] for one in json.loads(Path("b.json").read_text())["body"][0]["schemas"]] == [0, 1]
 
 
+def test_a_backup_of_nothing_is_not_written(run: CommandLine) -> None:
+    ended = run("schemas", "backup", "nothing", "-o", "all.json", code=3)
+    assert ended.err == "Error: no schemas: persistent://public/default/nothing\n"
+    assert not Path("all.json").exists()
+
+
 def test_a_dry_run_deletes_and_writes_nothing(run: CommandLine, registry: LocalRegistry) -> None:
     put(registry, USERS, FIRST)
     registry.reset_calls()

@@ -126,6 +126,7 @@ def test_a_schema_as_json_has_all_that_the_registry_has(users: CommandLine) -> N
 
 def test_a_schema_that_is_not_there_is_the_servers_refusal(users: CommandLine) -> None:
     assert "Schema not found" in users("schemas", "get", "nothing", code=3).err
+    assert "Schema not found" in users("schemas", "get", "nothing", "--all", code=3).err
     ended = users("schemas", "get", "users", "--version", "7", "--json", code=3)
     assert ended.out == ""
     assert ended.error["exit_code"] == 3
