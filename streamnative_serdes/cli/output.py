@@ -35,7 +35,7 @@ from rich.highlighter import JSONHighlighter
 from rich.table import Table
 from rich.text import Text
 
-from streamnative_serdes.errors import ConfigError, SchemaRegistryError, SerdesError
+from streamnative_serdes.errors import ConfigError, IncompatibleSchemaError, SchemaRegistryError, SerdesError
 
 from .json_numbers import dumps, parse
 
@@ -323,7 +323,7 @@ def failure_of(error: BaseException) -> FailureError:
     code = CHECK_FAILED
     if isinstance(error, ConfigError):
         code = USAGE
-    elif isinstance(error, (SchemaRegistryError, *_KAFKA_REFUSED)):
+    elif isinstance(error, (SchemaRegistryError, *_KAFKA_REFUSED)) and not isinstance(error, IncompatibleSchemaError):
         code = REFUSED
     more = {name: getattr(error, name, None) for name in ("topic", "version", "path", "status", "url", "help")}
     return FailureError(message, code, kind=type(error).__name__, hint=hint, **more)

@@ -258,7 +258,7 @@ def test_what_a_former_run_had_begun_stays_and_that_is_said(run: CommandLine, re
     deleted(run, "--force")
     put(registry, USERS, FIRST)  # so far a former run had come
     registry.set_strategy("FULL")
-    ended = run("schemas", "restore", "b.json", code=3)
+    ended = run("schemas", "restore", "b.json", code=1)
     assert f"topic {FULL_NAME} keeps what was restored, since a former run had begun to" in ended.err
     assert shown(registry) == [(0, FIRST), (1, SECOND)]
 
@@ -303,7 +303,7 @@ def test_a_restoration_that_fails_in_the_middle_changes_nothing(
     registry.set_strategy("FULL")
     for _ in range(count):
         registry.store.delete(USERS)
-    ended = run("schemas", "restore", "b.json", "--json", code=3)
+    ended = run("schemas", "restore", "b.json", "--json", code=1)
     assert ended.error["error"]["kind"] == "IncompatibleSchemaError"
     assert ended.error["error"]["version"] == first + 1
     assert ended.error["error"]["message"].endswith("; nothing was changed")
@@ -320,7 +320,7 @@ def test_of_several_topics_all_or_none_are_restored(run: CommandLine, registry: 
     for topic in ("orders", "users"):
         registry.store.delete_forever(f"public/default/{topic}")
     registry.set_strategy("FULL")
-    assert "; nothing was changed" in run("schemas", "restore", "b.json", code=3).err
+    assert "; nothing was changed" in run("schemas", "restore", "b.json", code=1).err
     assert [shown(registry, f"public/default/{topic}") for topic in ("orders", "users")] == [[], []]
     registry.set_strategy("ALWAYS_COMPATIBLE")
     run("schemas", "restore", "b.json")

@@ -53,8 +53,10 @@ def test_registering_says_whether_the_schema_is_new(run: CommandLine) -> None:
     assert ended.json == {"topic": "users", "version": 0, "new": False, "dry_run": False}
 
 
-def test_registering_an_incompatible_schema_is_the_servers_refusal(users: CommandLine) -> None:
-    ended = users("schemas", "register", "users", "other.avsc", code=3)
+def test_registering_an_incompatible_schema_is_a_failed_check(users: CommandLine) -> None:
+    for same in (("check",), ("register", "--dry-run")):
+        users("schemas", *same, "users", "other.avsc", code=1)
+    ended = users("schemas", "register", "users", "other.avsc", code=1)
     assert ended.out == ""
     assert ended.err.startswith("Error: topic users: cannot register a schema: ")
     assert "Hint: the topic's compatibility strategy refuses this new schema" in ended.err
