@@ -10,10 +10,13 @@
 ``RefusedMessageError`` says which messages were not delivered; ``UnreadMessageError`` is the error of one message.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from streamnative_serdes._kafka import RefusedMessageError  # first, since it says how to install the client
 
-from .arrow_consumer import ArrowConsumer, split_errors
-from .arrow_producer import ArrowProducer
 from .objects import DeserializingConsumer, SerializingProducer, UnreadMessageError
 
 __all__ = [
@@ -25,3 +28,17 @@ __all__ = [
     "UnreadMessageError",
     "split_errors",
 ]
+
+if TYPE_CHECKING:
+    from .arrow_consumer import ArrowConsumer, split_errors
+    from .arrow_producer import ArrowProducer
+
+_ARROW = {"ArrowConsumer": ".arrow_consumer", "split_errors": ".arrow_consumer", "ArrowProducer": ".arrow_producer"}
+
+
+def __getattr__(name: str) -> Any:
+    # Imported on first use: only these need pyarrow.
+    if name not in _ARROW:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import_module("streamnative_serdes.arrow")  # says how to install pyarrow
+    return getattr(import_module(_ARROW[name], __name__), name)

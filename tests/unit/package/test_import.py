@@ -98,6 +98,29 @@ def test_the_serdes_work_without_confluent_kafka_and_what_needs_it_says_so() -> 
     assert printed("-W", "error", "-c", WITHOUT_KAFKA) == expected
 
 
+WITHOUT_PYARROW = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "pyarrow":
+            raise ModuleNotFoundError(f"No module named {name!r}", name="pyarrow")
+
+sys.meta_path.insert(0, Missing())
+from streamnative_serdes.integrations.consuming import DeserializingConsumer, SerializingProducer
+for name in ("ArrowConsumer", "ArrowProducer", "split_errors"):
+    try:
+        exec(f"from streamnative_serdes.integrations.consuming import {name}")
+    except ImportError as error:
+        print(error)
+"""
+
+
+def test_clients_of_objects_do_not_need_pyarrow_and_those_of_columns_say_how_to_install_it() -> None:
+    expected = "Arrow columns need pyarrow 18 or later: pip install pyarrow\n" * 3
+    assert printed("-W", "error", "-c", WITHOUT_PYARROW) == expected
+
+
 def test_the_stand_ins_are_called_like_confluents_classes() -> None:
     theirs = confluent_kafka.serialization
     for called, expected in (
