@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
-from streamnative_serdes._nearest import did_you_mean, nearest
+from streamnative_serdes._nearest import nearest
 from streamnative_serdes.errors import ConfigError
 
 from . import confluent, credentials
 from .framings import ALIKE, APICURIO, APICURIO_V3, BY_NAME
+from .kafka_client import LIBRDKAFKAS
 from .option import Option, checked
 from .registry import refuse_other_tenant
 from .serdes import DESERIALIZER_OPTIONS, FASTAVRO, SERIALIZER_OPTIONS
@@ -26,6 +27,7 @@ NOT_THERE: Mapping[str, str | None] = {
 }
 
 _MISSPELT = 0.9  # as much alike, of 1, as the names of an option of the serializer and one of the deserializer
+_ALIKE = 0.75  # below it, the nearest name is probably not what was meant
 _ELSEWHERE: Mapping[str, str] = {
     **{option.key: "KafkaAvroSerializer" for option in SERIALIZER_OPTIONS},
     **{option.key: "KafkaAvroDeserializer" for option in DESERIALIZER_OPTIONS},
@@ -44,7 +46,7 @@ def parse(options: tuple[Option, ...], conf: Mapping[str, Any], *, strict: bool)
             pass their whole configuration through it.
 
     Raises:
-        ConfigError: unknown key (names the nearest known one), invalid value, missing ``schema.registry.url``,
+        ConfigError: unknown key (names a similar known one), invalid value, missing ``schema.registry.url``,
             contradicting options, or a key of NOT_THERE with a value that would need support: ignoring it would not
             do what the user asked for.
     """
@@ -229,5 +231,7 @@ def _instead(key: str, known: Mapping[str, Option]) -> str:
     for same in (f"schema.registry.{key}", key.removeprefix("schema.registry.")):  # as other clients call it
         if same in known:
             return f"did you mean {same}?"
-    other = f"the nearest one is {nearest(key, known, alike=0.0)}; docs/config.md lists them"
-    return did_you_mean(key, known) or other
+    if key in LIBRDKAFKAS:
+        return "it is an option of the Kafka client, which does not belong here: give it to the client"
+    near = nearest(key, known, alike=_ALIKE)
+    return f"did you mean {near}?" if near else "docs/config.md lists the options"

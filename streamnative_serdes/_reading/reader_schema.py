@@ -225,7 +225,7 @@ class ReaderSchemaPolicy:
         if self._writer:
             raise ConfigError(
                 "columns need one schema, so they cannot be read with reader.schema.policy=writer",
-                hint="leave the option out, or set it to latest.seen, latest or fixed",
+                hint="leave the option out, or set it to latest or fixed",
             )
         return self.seen
 

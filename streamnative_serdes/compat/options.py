@@ -7,6 +7,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from streamnative_serdes import _config as config
+from streamnative_serdes._nearest import nearest
 from streamnative_serdes.errors import ConfigError
 
 _NO_RULES = "Pulsar's registry stores no rules"
@@ -82,7 +83,17 @@ def for_client(conf: Mapping[str, Any]) -> dict[str, Any]:
         for ours in _TIMEOUTS:
             _refuse_both(left, "timeout", ours)
         left |= dict.fromkeys(_TIMEOUTS, _milliseconds(left.pop("timeout")))
+    _refuse_misspelt(left)
     return config.parse(config.REGISTRY_OPTIONS, left, strict=True)
+
+
+def _refuse_misspelt(conf: Mapping[str, Any]) -> None:
+    """Raises ConfigError for an unknown key that is most like one of Confluent's own; the parser knows ours alone."""
+    ours, theirs = {option.key for option in config.REGISTRY_OPTIONS}, {*_OTHER_NAMES, "timeout"}
+    for key in conf:
+        near = None if key in ours else nearest(str(key), ours | theirs)
+        if near in theirs:
+            raise ConfigError(f"unknown option {key}", hint=f"did you mean {near}?")
 
 
 def _refuse_both(conf: Mapping[str, Any], theirs: str, ours: str) -> None:

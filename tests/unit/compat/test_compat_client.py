@@ -289,7 +289,11 @@ def test_confluents_keys_have_confluents_meaning() -> None:
     ("conf", "words"),
     [
         ({}, "schema.registry.url is missing"),
-        ({"urls": "http://p"}, "unknown option urls"),
+        ({"urls": "http://p"}, "unknown option urls .*did you mean url[?]"),
+        ({"ulr": "http://p"}, "unknown option ulr .*did you mean url[?]"),
+        ({"url": "http://p", "timeot": 1}, "unknown option timeot .*did you mean timeout[?]"),
+        ({"url": "http://p", "ssl.ca.loction": "x"}, "unknown option .*did you mean ssl.ca.location[?]"),
+        ({"url": "http://p", "cache.capcity": 1}, "unknown option .*did you mean cache.capacity[?]"),
         ({"basic.auth.user.info": "secret'"}, "^basic.auth.user.info: expected USER:PASSWORD, got a value of type str"),
         ({"max.retries": 0}, "^max.retries is not supported"),
         ({"max.retries": 5}, "^max.retries is not supported: .*retries.total.ms"),
