@@ -71,11 +71,15 @@ class Fault:
     @classmethod
     def cut(cls, at: Literal["answer", "body"] = "answer") -> Fault:
         """The request takes effect, but the connection breaks before the response, or in the middle of its body."""
+        if at not in ("answer", "body"):
+            raise ConfigError(f"at: expected answer or body, got {at!r:.80}")
         return cls(cut_at=at)
 
     @classmethod
     def garbage(cls, body: bytes = b'{"version": ', content_type: str = "application/json") -> Fault:
         """Status 200 with ``body``; the request has no effect."""
+        if not isinstance(body, bytes):
+            raise ConfigError(f"body: expected bytes, got {body!r:.80}")
         return cls(answer=lambda _request, _url: Answer(200, body, content_type))
 
     @classmethod

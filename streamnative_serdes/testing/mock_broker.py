@@ -24,6 +24,7 @@ from streamnative_serdes.errors import ConfigError
 
 _PRODUCER: Final = 0  # RD_KAFKA_PRODUCER
 _ERROR_BYTES: Final = 512
+_MOST: Final = 10_000  # brokers, or partitions of a topic: librdkafka checks neither, and aborts the process below 0
 
 # Where auditwheel, delocate and delvewheel put librdkafka, relative to the parent folder of confluent_kafka.
 _LIBRARIES: Final = {
@@ -60,6 +61,9 @@ class MockBroker:
         topics: name -> number of partitions.
         brokers: number of brokers.
 
+    Raises:
+        ConfigError: ``brokers`` is not a number from 1 to 10,000.
+
     Use it as a context manager, or call :meth:`start` and :meth:`close`; close its clients first::
 
         with MockBroker({"flights": 16}) as broker:
@@ -68,6 +72,8 @@ class MockBroker:
 
     def __init__(self, topics: Mapping[str, int] | None = None, brokers: int = 1) -> None:
         self._topics = dict(topics or {})
+        if not _is_count(brokers):
+            raise ConfigError(f"expected a number of brokers from 1 to {_MOST}, got {brokers!r:.80}")
         self._brokers = brokers
         self._library: ctypes.CDLL | None = None
         self._client: int | None = None
@@ -108,8 +114,10 @@ class MockBroker:
         """
         if self._library is None or self._cluster is None:
             raise _not_running()
-        if partitions < 1:
-            raise ConfigError(f"topic {name!r}: expected at least one partition, got {partitions}")
+        if not isinstance(name, str) or "\0" in name:
+            raise ConfigError(f"expected a topic's name, got {name!r:.80}")
+        if not _is_count(partitions):
+            raise ConfigError(f"topic {name!r}: expected 1 to {_MOST} partitions, got {partitions!r:.80}")
         code = self._library.rd_kafka_mock_topic_create(self._cluster, name.encode(), partitions, self._brokers)
         if code:
             reason = self._library.rd_kafka_err2str(code).decode()
@@ -140,6 +148,10 @@ class MockBroker:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _is_count(given: object) -> bool:
+    return type(given) is int and 0 < given <= _MOST
 
 
 def _not_running() -> ConfigError:

@@ -311,6 +311,13 @@ def test_a_fault_of_another_status_is_refused(code: Any) -> None:
         Fault.status(code)
 
 
+def test_a_fault_that_would_do_nothing_or_something_else_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"^at: expected answer or body, got 'whole'"):
+        Fault.cut("whole")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=r"^body: expected bytes, got 'text'"):
+        Fault.garbage("text")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("port", [-1, 65536, "8080", None, 80.5])
 def test_what_is_not_a_port_is_refused(port: Any) -> None:
     with pytest.raises(ConfigError, match=f"^cannot listen on 127.0.0.1:{port}: "):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer
@@ -61,15 +62,33 @@ def test_another_process_reaches_the_broker() -> None:
         assert message.value() == b"from afar"
 
 
-@pytest.mark.parametrize(("name", "count", "why"), [("t", 2, "already exists"), ("new", 0, "at least one partition")])
-def test_a_topic_that_cannot_be_created_is_an_error(name: str, count: int, why: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "count", "why"),
+    [
+        ("t", 2, "already exists"),
+        ("new", 0, "topic 'new': expected 1 to 10000 partitions, got 0"),
+        ("new", -1, "got -1"),
+        ("new", 2**32 + 3, "got 4294967299"),
+        ("new", "4", "got '4'"),
+        ("new", True, "got True"),
+        ("a\0b", 1, "expected a topic's name"),
+        (5, 1, "expected a topic's name, got 5"),
+    ],
+)
+def test_a_topic_that_cannot_be_created_is_an_error(name: Any, count: Any, why: str) -> None:
     with MockBroker({"t": 1}) as broker, pytest.raises(ConfigError, match=why):
         broker.create_topic(name, count)
 
 
+@pytest.mark.parametrize("brokers", [0, -1, "3", 1.0, None])
+def test_a_number_of_brokers_that_would_end_the_process_is_an_error(brokers: Any) -> None:
+    with pytest.raises(ConfigError, match="expected a number of brokers from 1 to 10000, got "):
+        MockBroker(brokers=brokers)
+
+
 def test_a_refused_topic_stops_the_broker() -> None:
     broker = MockBroker({"t": 0})
-    with pytest.raises(ConfigError, match="at least one partition"):
+    with pytest.raises(ConfigError, match="expected 1 to 10000 partitions"):
         broker.start()
     with pytest.raises(ConfigError, match="not running"):
         _ = broker.bootstrap_servers

@@ -138,7 +138,7 @@ def _refuse_lost_parts(schema: T.StructType, used: Collection[str]) -> None:
     for name in ("key", "headers"):
         if name in schema.names and name not in used:
             raise ConfigError(
-                f"the column {name} is neither a field of the topic's schema nor in keep, so messages would have no {name}",
+                f"the column {name} is neither a field nor in keep: messages would have no {name}",
                 hint=f"keep={name} writes it; or drop the column",
             )
 
