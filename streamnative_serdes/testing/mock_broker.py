@@ -114,7 +114,7 @@ class MockBroker:
         """
         if self._library is None or self._cluster is None:
             raise _not_running()
-        if not isinstance(name, str) or "\0" in name:
+        if type(name) is not str or "\0" in name:
             raise ConfigError(f"expected a topic's name, got {name!r:.80}")
         if not _is_count(partitions):
             raise ConfigError(f"topic {name!r}: expected 1 to {_MOST} partitions, got {partitions!r:.80}")
