@@ -32,6 +32,7 @@ logger = logging.getLogger(__name__)
 
 POLL_SECONDS: Final = 0.2  # so often Ctrl-C is noticed
 HALT_SECONDS: Final = 3.0
+_SETTLING_SECONDS: Final = 5.0  # of a commit that was confirmed; it takes some milliseconds
 READ_SECONDS: Final = 30.0  # without any progress before the end is reached
 _MOST: Final = 500  # messages at once
 _TAKE_SECONDS: Final = 0.03  # the client waits so long at offsets without a message, such as markers of transactions
@@ -371,6 +372,7 @@ class TopicConsumer:
         options: Mapping[str, Any] = _NOTHING,
     ) -> None:
         self._topic, self._patience, self._errors = topic, patience, ClientErrors(kafka, topic)
+        self._kafka = kafka
         conf = {"group.id": GROUP, **options, **kafka, **(COMMITTED if committed else ASSIGNED)}
         self._consumer: Consumer = client(Consumer, conf, topic, self._errors)
 
@@ -391,6 +393,22 @@ class TopicConsumer:
         """
         numbers = self.partitions() if partitions is None else partitions
         return {number: bounds_of(self._consumer, self._errors, self._topic, number) for number in numbers}
+
+    def settled_bounds(self) -> tuple[dict[int, Range], dict[int, int]]:
+        """As :meth:`bounds`, and the ends of the partitions with the messages that are not committed.
+
+        Brokers confirm a commit before all partitions have it: such transactions are awaited, for a few seconds. Where
+        the end is higher than the bounds all the same, a transaction is open, and messages behind it cannot be read.
+        """
+        everything = {**self._kafka, "isolation.level": "read_uncommitted"}
+        with TopicConsumer(everything, self._topic, committed=False) as consumer:
+            ends = {number: high for number, (_, high) in consumer.bounds().items()}
+        until = time.monotonic() + _SETTLING_SECONDS
+        while True:
+            found = self.bounds(ends)
+            if all(found[number][1] >= end for number, end in ends.items()) or time.monotonic() > until:
+                return found, ends
+            time.sleep(POLL_SECONDS)
 
     def partitions(self) -> Sequence[int]:
         """The numbers of the partitions; empty if the topic does not exist. Raises as :meth:`bounds` does."""

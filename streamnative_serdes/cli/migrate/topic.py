@@ -86,6 +86,9 @@ def topic(
         # Ctrl-C is the usual end of --follow; otherwise whoever stops the copy does not want more to be changed.
         moved = move_groups(state, groups, wishes) if groups and (wishes.follow or report.ended) else []
     _tell(state, report, moved, wishes)
+    if report.hidden:
+        hint = "run this again when it has ended: its producer may go on, or the broker aborts it in time"
+        raise FailureError("a transaction is open in the source, so not all messages were copied", hint=hint)
     if not report.ended and not wishes.follow:
         raise FailureError("stopped before the end; run this again to go on", INTERRUPTED)
 
@@ -148,11 +151,16 @@ def _tell(state: State, report: Report, moved: list[Moved], wishes: Wishes) -> N
         "bad": report.bad,
         "lag": report.lag,
         "ended": report.ended,
+        "hidden": report.hidden,
         "partitions": partitions,
         "groups": [asdict(one) for one in moved],
         "transactions": wishes.transactions,
     }
-    show(tree, text, *_lines(moved))
+    hidden = (
+        f"partition {number}: {count} offsets behind an open transaction were not copied"
+        for number, count in sorted(report.hidden.items())
+    )
+    show(tree, text, *hidden, *_lines(moved))
 
 
 def _lines(moved: list[Moved]) -> Iterator[str]:

@@ -71,7 +71,8 @@ def verify(state: State, rules: Rules, exact: bool, **given: Any) -> None:
     if not outcome.same:
         count = sum(counts.differences for counts in outcome.partitions)
         twice = f"; {_repeated(outcome)}" if outcome.repeated else ""
-        raise FailureError(f"{count} differences between {state.route.source} and {state.route.target}{twice}")
+        part = "; not all messages were compared" if any(counts.stopped for counts in outcome.partitions) else ""
+        raise FailureError(f"{count} differences between {state.route.source} and {state.route.target}{twice}{part}")
 
 
 def _counts(counts: Counts) -> dict[str, Any]:

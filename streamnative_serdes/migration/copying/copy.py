@@ -60,11 +60,14 @@ class Report:
         progress: by partition.
         lag: offsets left up to the source's present end.
         ended: whether all messages up to the source's end at the start were copied.
+        hidden: by partition, the offsets before that end that could not be copied: a transaction is open in the source,
+            and brokers give no messages behind its first one.
     """
 
     progress: dict[int, Progress]
     lag: int = 0
     ended: bool = False
+    hidden: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def copied(self) -> int:
@@ -217,7 +220,8 @@ class _Run:
                 self._settle()
             observe(self.report)
             if ending:
-                self.report.ended = self._inlet.at_end
+                self.report.hidden = self._inlet.hidden(self._inlet.next) if self._inlet.at_end else {}
+                self.report.ended = self._inlet.at_end and not self.report.hidden
                 return self.report
 
     def _settle(self) -> None:

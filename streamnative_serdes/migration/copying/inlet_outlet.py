@@ -52,7 +52,8 @@ class Inlet:
         self.next: dict[int, int] = {}  # offsets to go on with
         self._looked = time.monotonic()
         try:
-            self.bounds: Mapping[int, Range] = self._consumer.bounds()
+            self.bounds: Mapping[int, Range]
+            self.bounds, self._ends = self._consumer.settled_bounds()
             if not self.bounds:
                 raise SerdesError(f"there is no topic {topic}", topic=topic)
             self.cluster = self._consumer.cluster()
@@ -82,6 +83,10 @@ class Inlet:
     @property
     def at_end(self) -> bool:
         return not self._reader.left
+
+    def hidden(self, places: Mapping[int, int]) -> dict[int, int]:
+        """By partition, how many offsets from ``places`` to its end at the start are left: of open transactions."""
+        return {number: end - places[number] for number, end in self._ends.items() if places[number] < end}
 
     def chunk(self) -> list[Message]:
         """The next messages, if any come within 0.2 s. Call :meth:`passed` when they have been copied."""

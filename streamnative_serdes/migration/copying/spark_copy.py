@@ -99,11 +99,15 @@ class SparkCopy:
                 )
             begun = {number: report.progress[number] for number in starts.keys() - known.keys()}
             self._say(topic, topic.all_words(begun))
-            return self._rounds(report, ends, task, topic, owner)
+            self._rounds(report, ends, task, topic, owner)
+            if not report.lag:
+                report.hidden = inlet.hidden({number: one.next for number, one in report.progress.items()})
+                report.ended = not report.hidden
+            return report
 
     def _rounds(
         self, report: Report, ends: Mapping[int, int], task: _CopyTask, topic: ProgressTopic, owner: Owner
-    ) -> Report:
+    ) -> None:
         while True:
             spans = {
                 partition: (progress.next, min(progress.next + ROUND, ends[partition]))
@@ -118,10 +122,9 @@ class SparkCopy:
             self._say(topic, topic.all_words({partition: report.progress[partition] for partition in spans}))
             _raise_stopped(done, task.route)
             report.lag = sum(end - report.progress[partition].next for partition, end in ends.items())
-            report.ended = not report.lag
             self._observe(report)
-            if report.ended or self._stopping():
-                return report
+            if not report.lag or self._stopping():
+                return
 
     def _job(self, spans: Mapping[int, tuple[int, int]], task: _CopyTask) -> dict[int, _Done]:
         from streamnative_serdes.spark.session import spark_errors

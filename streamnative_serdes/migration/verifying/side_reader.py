@@ -54,6 +54,15 @@ class SideReader:
             raise BrokerRefusedError(f"the broker does not have topic {self._topic}", topic=self._topic, hint=hint)
         self.cluster = self._consumer.cluster()
 
+    def settle(self) -> dict[int, int]:
+        """Set ``bounds`` once transactions have ended, or after a moment.
+
+        Returns:
+            by partition, how many offsets are behind these bounds, since a transaction is open.
+        """
+        self.bounds, ends = self._consumer.settled_bounds()
+        return {number: end - self.bounds[number][1] for number, end in ends.items()}
+
     def __enter__(self) -> SideReader:
         return self
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import chain, repeat
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +12,7 @@ from confluent_kafka import KafkaError, KafkaException
 from consumed import Message
 
 from streamnative_serdes import ConfigError
-from streamnative_serdes._kafka import OffsetsGoneError, consuming, producing, transactions
+from streamnative_serdes._kafka import OffsetsGoneError, TopicConsumer, consuming, producing, transactions
 from streamnative_serdes._rewriting import BadMessageError
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration import Route, Rules, Side, TopicCopy, Wishes
@@ -91,6 +92,28 @@ def test_a_progress_that_was_deleted_is_an_error(consumer: FakeConsumer) -> None
     consumer.fail(KafkaError._AUTO_OFFSET_RESET)
     with pytest.raises(OffsetsGoneError):
         owner.require()
+
+
+# The source's end
+
+
+@pytest.mark.parametrize("looks", [[9], [3, 9], [3, 12]])
+def test_messages_of_a_commit_that_was_just_confirmed_are_awaited(
+    consumer: FakeConsumer, monkeypatch: pytest.MonkeyPatch, looks: list[int]
+) -> None:
+    ends = iter([9, *looks])
+    monkeypatch.setattr(TopicConsumer, "bounds", lambda *_: {0: (0, next(ends))})
+    monkeypatch.setattr(consuming, "POLL_SECONDS", 0)
+    assert TopicConsumer({}, "from").settled_bounds() == ({0: (0, looks[-1])}, {0: 9})
+
+
+def test_messages_behind_an_open_transaction_are_awaited_for_a_while(
+    consumer: FakeConsumer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends = chain([9], repeat(3))
+    monkeypatch.setattr(TopicConsumer, "bounds", lambda *_: {0: (0, next(ends))})
+    monkeypatch.setattr(consuming, "_SETTLING_SECONDS", 0.01)
+    assert TopicConsumer({}, "from").settled_bounds() == ({0: (0, 3)}, {0: 9})
 
 
 # What copying asks before it creates anything: producer ids of brokers that give none
