@@ -174,6 +174,7 @@ class _Run:
             report.progress[partition] = replace(progress, next=place, keys=wishes.rules.keys)
         schemas = stack.enter_context(schemas_of(route, reading=True))
         self._copier = MessageCopier(rewriter, schemas, wishes.rules)
+        self._committed = time.monotonic()
         self._commit(_Batch())
 
     def _say(self, key: bytes, value: bytes) -> None:
@@ -211,7 +212,8 @@ class _Run:
                 self._inlet.passed({})  # aborted messages at the end, perhaps
             self.report.lag = self._inlet.lag()
             ending = stopping() or (self._inlet.at_end and not self._wishes.follow)
-            if batch.is_due(idle=not messages) or ending:
+            rested = not messages and time.monotonic() - self._committed >= COMMIT_SECONDS
+            if batch.is_due(idle=not messages) or rested or ending:
                 self._commit(batch)
                 batch = _Batch()
             if self._wishes.follow and not batch.seen:
@@ -272,19 +274,22 @@ class _Run:
         raise error.at(topic=self._route.source)
 
     def _commit(self, batch: _Batch) -> None:
-        if not batch.seen and not self._unwritten:
+        progress = self.report.progress
+        # Over markers and aborted messages too: retention may delete them before there is another message.
+        moved = {number for number, place in self._inlet.next.items() if place != progress[number].next}
+        partitions = {*batch.seen, *moved, *self._unwritten}
+        if not partitions:
             return
         self._outlet.begin()
         self._letters.secure()
         targets = self._outlet.flush()
         self._owner.require()
-        if batch.seen:  # whatever was read and written so far, was so in these topics
-            self._same.require(self.report.progress)
-        partitions = {*batch.seen, *self._unwritten}
+        if moved:  # whatever was read and written so far, was so in these topics
+            self._same.require(progress)
         advanced = {partition: self._advanced(partition, batch, targets) for partition in partitions}
         self._outlet.commit((self._topic.name, *words) for words in self._topic.all_words(advanced))
-        self.report.progress.update(advanced)
-        self._unwritten = set()
+        progress.update(advanced)
+        self._unwritten, self._committed = set(), time.monotonic()
 
     def _advanced(self, partition: int, batch: _Batch, targets: Mapping[int, Message]) -> Progress:
         """The progress of a partition after this batch; its ``anchors`` have only the last anchor."""

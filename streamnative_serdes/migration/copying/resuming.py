@@ -295,7 +295,13 @@ def behind_copies(route: Route) -> Places:
     topic, forth = route.source, replace(route, direction="forward", source=route.target, target=route.source)
     known = ProgressTopic(forth.writing.kafka, topic, None).read()
     require_known(forth, known, ["target"])
-    found = {partition: progress.last[1] + 1 for partition, progress in known.items() if progress.last is not None}
+    there = bounds(forth.writing.kafka, topic)
+    found = {}
+    for partition, progress in known.items():
+        if progress.last is not None:
+            begin, low = progress.last[1] + 1, there.get(partition, (0, 0))[0]
+            # With transactions, the marker of the commit is behind the last copy; retention may have deleted both.
+            found[partition] = low if low == begin + 1 and not progress.places else begin
     if not found:
         raise SerdesError("nothing was copied to this topic", topic=topic, hint="--from beginning copies all of it")
     return found

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from command import CommandLine
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient  # type: ignore[attr-defined]
 from copied_topic import LIMIT, Migration
-from migrations import create, expected, messages, new_name, read
+from migrations import commit, create, expected, messages, new_name, read
 
 from streamnative_serdes.migration import Report, Route, State, TopicCopy, Wishes
 from streamnative_serdes.migration.copying.resuming import ChangedTopicError
@@ -161,6 +161,31 @@ def test_retention_that_deletes_what_was_kept_is_no_error(migration: Migration) 
     migration.send(new)
     assert migration()["copied"] == 90
     assert read(migration.kafka, migration.target) == expected(new)
+
+
+@pytest.mark.parametrize("mode", ["on", "off"])
+def test_retention_may_delete_aborted_messages_at_the_end_that_a_run_has_passed(
+    migration: Migration, mode: str
+) -> None:
+    from confluent_kafka import TopicPartition
+
+    migration.send(messages(30, migration.ids))
+    migration("--transactions", mode)
+    producer = Producer({"bootstrap.servers": migration.kafka, "transactional.id": migration.source})
+    producer.init_transactions(LIMIT)
+    producer.begin_transaction()
+    producer.produce(migration.source, b"aborted", partition=0)
+    producer.flush(LIMIT)
+    producer.abort_transaction(LIMIT)
+    again = migration("--transactions", mode)
+    end = sum(one.partition == 0 for one in migration.sent) + 2  # with the marker
+    assert (again["partitions"]["0"]["next"], again["lag"]) == (end, 0)
+    commit(migration.kafka, migration.source, migration.source, {0: end})
+    (moved,) = migration("--transactions", mode, "--groups", migration.source)["groups"]
+    assert not moved["early"]
+    admin = AdminClient({"bootstrap.servers": migration.kafka})
+    admin.delete_records([TopicPartition(migration.source, 0, end)])[TopicPartition(migration.source, 0)].result(LIMIT)
+    assert migration("--transactions", mode)["copied"] == 30
 
 
 def test_one_topic_cannot_be_source_and_target(migration: Migration) -> None:

@@ -17,11 +17,12 @@ from command import CommandLine
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
 from copied_topic import LIMIT, Migration, without_places
-from migrations import BEGIN, VERSIONS, Sent, commit, create, expected, messages, new_name, read, register, send
+from migrations import BEGIN, VERSIONS, Gauge, Sent, commit, create, expected, messages, new_name, read, register, send
 
 from streamnative_serdes._kafka import TopicConsumer, consuming
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration import Report, State, TopicCopy, Wishes
+from streamnative_serdes.migration.copying import copy as copying
 from streamnative_serdes.migration.copying.dead_letters import read_file
 from streamnative_serdes.migration.copying.messages import PLACE
 from streamnative_serdes.migration.copying.progress import ProgressTopic
@@ -234,6 +235,20 @@ def test_following_goes_on_until_a_signal_and_commits_first(migration: Migration
     assert process.returncode == 0
     assert json.loads(said)["copied"] == 150
     migration.check_target()
+
+
+def test_following_writes_nothing_while_nothing_comes(migration: Migration, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copying, "COMMIT_SECONDS", 0.1)
+    migration.send(messages(30, migration.ids))
+    ends: list[int] = []
+
+    def look(report: Report) -> None:
+        if not report.lag:
+            ends.append(used())
+
+    with Gauge(migration.kafka, f"{migration.target}.migration-state") as used:
+        TopicCopy(migration.state, Wishes(follow=True, accept=["message-size"]), look, lambda: len(ends) == 8).run()
+    assert len(set(ends[2:8])) == 1
 
 
 def wait_for_copies(migration: Migration, process: subprocess.Popen[bytes]) -> None:

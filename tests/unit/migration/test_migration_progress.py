@@ -261,6 +261,18 @@ def test_the_way_back_begins_behind_the_last_copies(topics: FakeTopics) -> None:
     assert behind_copies(back) == {0: 9}
 
 
+@pytest.mark.parametrize(
+    ("places", "low", "begin"), [(False, 9, 9), (False, 10, 10), (False, 11, 9), (True, 10, 9)],
+)  # fmt: skip
+def test_the_way_back_may_begin_behind_the_marker_that_retention_has_deleted(
+    topics: FakeTopics, places: bool, low: int, begin: int
+) -> None:
+    back = Route("back", "to", "from", Side({}, {}), Side({}, {}))
+    topics["to.migration-state"] = [message(*topic().words(0, Progress(11, last=(10, 8), places=places)))]
+    topics["to"] = [message(place=(0, low))]
+    assert behind_copies(back) == {0: begin}
+
+
 class FakeCluster:
     """A cluster whose topics have these ids; None where the broker has none."""
 
