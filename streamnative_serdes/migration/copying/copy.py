@@ -159,6 +159,7 @@ class _Run:
         outlet = Outlet(kafka, route.target, transactions=wishes.transactions, largest=largest)
         self._outlet = stack.enter_context(closing(outlet))
         self._owner = stack.enter_context(closing(Owner(kafka, route.target, self._topic, self._say)))
+        outlet.is_owner = self._owner.is_last
         known = self._topic.read()  # from here on, no other process commits to the target: what is read now stays
         places, safe = find_places(route, source, known, wishes)
         if begun:

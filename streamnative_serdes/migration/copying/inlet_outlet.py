@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -141,10 +141,12 @@ class Outlet:
 
     With ``transactions``, all messages between two commits are in one transaction, and any other process that does the
     same for this target is fenced. ``largest`` is the size of the largest message that the target takes, in bytes.
+    ``is_owner`` tells whether this process still is the last one that has claimed the target.
     """
 
     def __init__(self, kafka: Mapping[str, Any], topic: str, *, transactions: bool, largest: int = 0) -> None:
         self._topic, self.transactions, self._open = topic, transactions, False
+        self.is_owner: Callable[[], bool] = lambda: False  # before the claim
         name = {"transactional.id": f"streamnative-serdes.migrate.{topic}"} if transactions else {}
         size = {"message.max.bytes": max(largest, 1_000)} if largest else {}
         more = {} if transactions else idempotence(kafka, topic)
@@ -263,10 +265,11 @@ class Outlet:
 
     def _failure(self, error: KafkaException) -> Exception:
         fault = error.args[0]
-        if self._open and not fault.fatal():
+        fenced = is_fenced(fault)
+        if self._open and (self.is_owner() if fenced else not fault.fatal()):
             text = f"the broker aborted a transaction: {fault.str()}"
             return TransactionAbortedError(text, topic=self._topic, hint=hint_for(fault))
-        if is_fenced(fault):
+        if fenced:
             return another_process(self._topic)
         if (hint := hint_for(fault)) is not None:
             return SerdesError(f"the broker refused a message: {fault.str()}", topic=self._topic, hint=hint)

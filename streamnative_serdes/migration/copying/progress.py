@@ -26,12 +26,14 @@ letters, and ``keys`` is what was done to keys.
 
 The owner of a target is the last process that has claimed it in the progress topic. Each process writes a claim at
 its start, and ends when another process writes a later claim. With transactions, the broker fences the earlier
-process too, so it commits no messages any more; but without messages it would not notice.
+process too, so it commits no messages any more; but without messages it would not notice. A broker fences the owner,
+too, whose transaction it has aborted after ``transaction.timeout.ms``: no later claim comes then.
 """
 
 from __future__ import annotations
 
 import json
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -40,7 +42,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from confluent_kafka import Message
 
-from streamnative_serdes._kafka import TopicConsumer, committed_messages, place_of
+from streamnative_serdes._kafka import POLL_SECONDS, TopicConsumer, committed_messages, place_of
 from streamnative_serdes.errors import SerdesError
 
 from .messages import Keys
@@ -48,6 +50,7 @@ from .messages import Keys
 SUFFIX: Final = ".migration-state"
 _MOST: Final = 1 << 63
 _MOST_CLAIMS: Final = 500  # messages
+_CLAIM_SECONDS: Final = 5.0
 
 
 class Kept(NamedTuple):
@@ -258,11 +261,24 @@ class Owner:
             raise
 
     def require(self) -> None:
-        for message in self._reader.take(_MOST_CLAIMS, 0.0):
+        if self._is_followed(0.0):
+            raise another_process(self._target)
+
+    def is_last(self) -> bool:
+        """Whether no later claim comes within some seconds: a process first fences the others, and then claims."""
+        until = time.monotonic() + _CLAIM_SECONDS
+        while time.monotonic() < until:
+            if self._is_followed(POLL_SECONDS):
+                return False
+        return True
+
+    def _is_followed(self, seconds: float) -> bool:
+        for message in self._reader.take(_MOST_CLAIMS, seconds):
             run = self._topic.parsed(message)[1].get("run")
             if run is not None and run != self._run and self._said:
-                raise another_process(self._target)
+                return True
             self._said = self._said or run == self._run
+        return False
 
     def close(self) -> None:
         self._consumer.close()

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 from copied_topic import LIMIT, Migration
 from migrations import messages
 
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration import Report, TopicCopy, Wishes
+from streamnative_serdes.migration.copying import progress
 
 pytestmark = pytest.mark.usefixtures("nothing_is_known")
 MODES = pytest.mark.parametrize("mode", ["on", "off"])
@@ -36,6 +38,25 @@ def test_the_process_that_began_first_ends_wherever_it_is(migration: Migration, 
     assert told[0]["ended"]
     migration.check_everywhere()
     assert migration("--transactions", mode)["lag"] == 0
+    migration.check_everywhere()
+
+
+def test_a_run_goes_on_after_the_broker_has_fenced_it_with_its_transaction(
+    migration: Migration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broker that aborts a transaction after its time fences the producer, as a second producer of its name does."""
+    monkeypatch.setattr(progress, "_CLAIM_SECONDS", 1.0)
+    migration.send(messages(3_000, migration.ids, bad=7, damaged=False))
+    fenced: list[Producer] = []
+
+    def fence(report: Report) -> None:
+        if not fenced:
+            conf = {"transactional.id": f"streamnative-serdes.migrate.{migration.target}"}
+            fenced.append(Producer({"bootstrap.servers": migration.kafka, **conf}))
+            fenced[0].init_transactions(LIMIT)
+
+    report = TopicCopy(migration.state, Wishes(accept=["message-size"]), fence).run()
+    assert (report.ended, report.copied, report.bad) == (True, 2_993, 7)
     migration.check_everywhere()
 
 

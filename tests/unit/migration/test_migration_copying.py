@@ -16,7 +16,7 @@ from streamnative_serdes._kafka import OffsetsGoneError, TopicConsumer, consumin
 from streamnative_serdes._rewriting import BadMessageError
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration import Route, Rules, Side, TopicCopy, Wishes
-from streamnative_serdes.migration.copying import copy, inlet_outlet, spark_copy
+from streamnative_serdes.migration.copying import copy, inlet_outlet, progress, spark_copy
 from streamnative_serdes.migration.copying.dead_letters import OFFSET
 from streamnative_serdes.migration.copying.inlet_outlet import NoTransactionsError, Outlet
 from streamnative_serdes.migration.copying.progress import Owner, ProgressTopic
@@ -65,6 +65,17 @@ def test_another_process_that_copies_since_ends_this_one(consumer: FakeConsumer)
     consumer.say(*TOPIC.owner_words("later"))
     with pytest.raises(SerdesError, match="another process copies to topic to now"):
         owner.require()
+
+
+@pytest.mark.parametrize("another", [True, False])
+def test_a_process_that_is_fenced_is_the_owner_unless_another_one_claims_the_target(
+    consumer: FakeConsumer, monkeypatch: pytest.MonkeyPatch, another: bool
+) -> None:
+    monkeypatch.setattr(progress, "_CLAIM_SECONDS", 0.05)
+    owner = Owner({}, "to", TOPIC, consumer.say)
+    if another:
+        consumer.say(*TOPIC.owner_words("later"))
+    assert owner.is_last() is not another
 
 
 @pytest.mark.parametrize("code", [KafkaError._PARTITION_EOF, KafkaError.GROUP_AUTHORIZATION_FAILED])
