@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import count
 from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException, Message
@@ -20,6 +21,7 @@ from streamnative_serdes._kafka import (
     is_fenced,
     is_unsupported,
     kafka_errors,
+    metadata,
     until_done,
 )
 from streamnative_serdes.errors import SerdesError
@@ -31,9 +33,9 @@ CHUNK: Final = 2_000  # messages
 _LOOK_SECONDS: Final = 30.0
 _PATIENCE: Final = 60.0  # seconds without any progress before the end
 MEMORY: Final[Mapping[str, Any]] = {"queued.max.messages.kbytes": 65_536}  # messages fetched ahead
-_INIT_SECONDS: Final = 60.0
+_INIT_SECONDS: Final = 60.0  # of brokers that answer
 _CONFIRMED_SECONDS: Final = 120.0  # seconds without any confirmed message
-_COMMIT_SECONDS: Final = 5.0  # of one attempt, so that Ctrl-C is noticed
+_STEP_SECONDS: Final = 5.0  # of one attempt, so that Ctrl-C is noticed
 _ABORT_SECONDS: Final = 5.0  # a broker that can be reached takes some milliseconds
 PRODUCER: Final[Mapping[str, Any]] = {
     "enable.idempotence": True,
@@ -161,8 +163,14 @@ class Outlet:
                 return no_transactions(self._topic, fault.str())
             return self._failure(error)
 
+        client, attempts = self._sender.client, count(1)
+
+        def gives_up() -> bool:
+            metadata(client, self._sender.errors, self._topic)  # waits for a broker that is away, and is its error
+            return next(attempts) * _STEP_SECONDS >= _INIT_SECONDS
+
         with kafka_errors(meaning):
-            self._sender.client.init_transactions(_INIT_SECONDS)
+            until_done(lambda: client.init_transactions(_STEP_SECONDS), gives_up)
 
     def send(self, copies: Iterable[Placed], marked: Container[int] = ()) -> None:
         """Send copies; :meth:`flush` returns each partition's last one whose place in ``copies`` is ``marked``."""
@@ -232,7 +240,7 @@ class Outlet:
         since, errors = time.monotonic(), self._sender.errors
         try:
             until_done(
-                lambda: self._sender.client.commit_transaction(_COMMIT_SECONDS),
+                lambda: self._sender.client.commit_transaction(_STEP_SECONDS),
                 lambda: errors.gives_up(since, _CONFIRMED_SECONDS),
             )
         except KafkaException as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from contextlib import nullcontext
 from itertools import chain, repeat
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +13,14 @@ from confluent_kafka import KafkaError, KafkaException
 from consumed import Message
 
 from streamnative_serdes import ConfigError
-from streamnative_serdes._kafka import OffsetsGoneError, TopicConsumer, consuming, producing, transactions
+from streamnative_serdes._kafka import (
+    BrokerUnavailableError,
+    OffsetsGoneError,
+    TopicConsumer,
+    consuming,
+    producing,
+    transactions,
+)
 from streamnative_serdes._rewriting import BadMessageError
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration import Route, Rules, Side, TopicCopy, Wishes
@@ -205,6 +213,36 @@ def test_only_without_transactions_each_copy_has_a_report(
     copies: Any = [(0, offset, (b"v", None, None, 5)) for offset in range(3)]
     Outlet({"bootstrap.servers": "x:1"}, "t", transactions=exactly_once).send(copies, marked={1})
     assert producer.reported == reported
+
+
+class SlowProducer:
+    """A producer whose brokers do not answer at once, or never."""
+
+    def __init__(self, silent: int, away: bool) -> None:
+        self.silent, self.away = silent, away
+
+    def init_transactions(self, _: float) -> None:
+        self.silent -= 1
+        if self.silent >= 0:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "Timed out", retriable=True))
+
+    def list_topics(self, **_: Any) -> Any:
+        return None if self.away else SimpleNamespace(topics={})
+
+    def poll(self, _: float) -> int:
+        return 0
+
+
+@pytest.mark.parametrize(
+    ("silent", "away", "error"),
+    [(0, False, None), (11, False, None), (12, False, NoTransactionsError), (1, True, BrokerUnavailableError)],
+)
+def test_a_broker_that_is_away_at_the_start_is_not_one_without_transactions(
+    monkeypatch: pytest.MonkeyPatch, silent: int, away: bool, error: type[Exception] | None
+) -> None:
+    monkeypatch.setattr(producing, "client", lambda *_: SlowProducer(silent, away))
+    with pytest.raises(error) if error is not None else nullcontext():
+        Outlet({"bootstrap.servers": "x:1"}, "t", transactions=True)
 
 
 # A task of Spark
