@@ -109,6 +109,18 @@ class State:
         }
         files.save(self.path, files.Document(KIND, self.route.identity, body))
 
+    def renewed(self, name: Name) -> Rewriter | None:
+        """The rewriter by the file as it is now, if `migrate schemas` has added this schema since; otherwise None.
+
+        Raises:
+            FileError: the file cannot be read, or is damaged.
+        """
+        found = State.load(self.path, self.route)
+        if name not in found.mapping:
+            return None
+        self.mapping, self.bytes_roots = found.mapping, found.bytes_roots
+        return self.rewriter()
+
     def rewriter(self) -> Rewriter:
         """The rewriter of this migration's values.
 

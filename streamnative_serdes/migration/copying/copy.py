@@ -174,7 +174,7 @@ class _Run:
             progress = known.get(partition) or Progress(place, places=not wishes.transactions)
             report.progress[partition] = replace(progress, next=place, keys=wishes.rules.keys)
         schemas = stack.enter_context(schemas_of(route, reading=True))
-        self._copier = MessageCopier(rewriter, schemas, wishes.rules)
+        self._copier = MessageCopier(rewriter, schemas, wishes.rules, state.renewed)
         self._committed = time.monotonic()
         self._commit(_Batch())
 

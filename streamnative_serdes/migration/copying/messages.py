@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
@@ -13,6 +14,7 @@ from streamnative_serdes._rewriting import (
     BadMessageError,
     Direction,
     Headers,
+    Name,
     Rewriter,
     UnmappedSchemaError,
     bare_key,
@@ -75,14 +77,26 @@ class Rules:
 
 
 class MessageCopier:
-    """Makes copies of messages: the rewriter makes the values, the rules decide about the other parts."""
+    """Makes copies of messages: the rewriter makes the values, the rules decide about the other parts.
 
-    def __init__(self, rewriter: Rewriter, schemas: SideSchemas, rules: Rules) -> None:
-        self._rewriter, self._schemas, self._rules = rewriter, schemas, rules
-        self._prefixes, self._size = rewriter.prefixes, rewriter.size
+    ``renewed`` is asked before a schema counts as not copied: for a rewriter that has it meanwhile, or None.
+    """
+
+    def __init__(
+        self,
+        rewriter: Rewriter,
+        schemas: SideSchemas,
+        rules: Rules,
+        renewed: Callable[[Name], Rewriter | None] = lambda _: None,
+    ) -> None:
+        self._schemas, self._rules, self._renewed = schemas, rules, renewed
+        self._use(rewriter)
         self._strips = rules.strips(rewriter.direction, foreign=rewriter.framings is not None)
         self._checks, self._usual = rules.check, not rules.check
         self._keeps_headers = rules.null_headers and rules.raw_headers
+
+    def _use(self, rewriter: Rewriter) -> None:
+        self._rewriter, self._prefixes, self._size = rewriter, rewriter.prefixes, rewriter.size
 
     def copy(self, message: Message) -> Copy:
         value: bytes | None = message.value()
@@ -121,7 +135,11 @@ class MessageCopier:
                 raise BadMessageError(f"the source's registry has no schema {name}") from None
             if found.form is None:
                 raise SchemaError(f"schema {name}: {found.fault}") from None
-            raise
+            renewed = self._renewed(name)
+            if renewed is None:
+                raise
+            self._use(renewed)
+            rewritten = renewed.rewrite(value, headers)
         if self._checks:
             self._check(name, value[start:])
         return rewritten

@@ -19,6 +19,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[att
 from copied_topic import LIMIT, Migration, without_places
 from migrations import BEGIN, VERSIONS, Gauge, Sent, commit, create, expected, messages, new_name, read, register, send
 
+from streamnative_serdes import header
 from streamnative_serdes._kafka import TopicConsumer, consuming
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration import Report, State, TopicCopy, Wishes
@@ -317,6 +318,29 @@ def test_a_schema_that_was_not_copied_stops_the_copy_behind_what_is_before_it(mi
     migration.state.mapping[number] = 9
     migration.state.save()
     assert migration()["copied"] == 41
+
+
+def test_following_goes_on_with_a_schema_that_was_copied_meanwhile(migration: Migration) -> None:
+    migration.send(messages(40, migration.ids[:3], partitions=1))
+    new = {**VERSIONS[3], "name": "Newer"}
+    (number,) = register(migration.sides.confluent, new_name("elsewhere"), [new])
+    body = b"\x02A\x00\x00\x00"
+
+    copied = 0
+
+    def look(report: Report) -> None:
+        nonlocal copied
+        copied = report.copied
+        if copied == len(migration.sent) == 40:
+            other = State.load(migration.state.path, migration.state.route)
+            other.mapping[number] = 9
+            other.save()
+            migration.send([Sent(0, b"k", header.pack_id(number) + body, None, BEGIN, header.pack(9) + body)])
+
+    wishes = Wishes(follow=True, accept=["message-size"])
+    TopicCopy(migration.state, wishes, look, lambda: copied == 41).run()
+    migration.check_target()
+    assert number in migration.state.mapping
 
 
 def test_a_group_that_is_in_use_in_the_target_is_refused_by_name(migration: Migration) -> None:

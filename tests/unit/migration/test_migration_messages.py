@@ -120,6 +120,23 @@ def test_an_id_in_a_header_is_like_one_in_the_prefix(name: int) -> None:
     assert rewritten == (header.pack(dict(IDS)[name]) + b"datum", None)
 
 
+def test_a_schema_that_was_copied_meanwhile_is_known_from_the_first_message_with_it_on() -> None:
+    newer = Rewriter("forward", {7: 0, 8: 5})
+    asked: list[Any] = []
+
+    def renewed(name: Any) -> Rewriter | None:
+        asked.append(name)
+        return newer if len(asked) > 1 else None
+
+    copier = MessageCopier(FORWARD, SideSchemas(fetch), Rules(), renewed)
+    framed = Message(header.pack_id(8) + b"\2", None, timestamp=(1, 5))
+    with pytest.raises(UnmappedSchemaError):
+        copier.copy(framed)
+    for _ in range(2):
+        assert copier.copy(framed)[0] == header.pack(5) + b"\2"
+    assert asked == [8, 8]
+
+
 @pytest.mark.parametrize("name", [1, -1, -(2**31)])
 def test_an_id_that_is_not_in_the_mapping_is_unmapped(name: int) -> None:
     framed = b"\0" + name.to_bytes(4, signed=True)

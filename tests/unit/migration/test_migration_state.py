@@ -41,6 +41,18 @@ def test_without_a_file_a_state_begins_empty_and_has_no_rewriter(tmp_path: Path)
     assert state.rewriter().rewrite(b"\0\0\0\0\7x", None)[0] == b"\3\4" + bytes(8) + b"x"
 
 
+def test_a_schema_that_another_process_has_added_is_found_in_the_file(tmp_path: Path) -> None:
+    state = State(tmp_path / "state", route(), {7: 0})
+    assert state.renewed(8) is None
+    State(state.path, route(), {7: 0, 8: 1}).save()
+    assert state.renewed(9) is None
+    assert state.mapping == {7: 0}
+    rewriter = state.renewed(8)
+    assert rewriter is not None
+    assert rewriter.rewrite(b"\0\0\0\0\10x", None)[0] == b"\3\4" + bytes(7) + b"\1x"
+    assert state.mapping == {7: 0, 8: 1}
+
+
 def test_the_names_of_schemas_whose_root_is_bytes_are_noted(tmp_path: Path) -> None:
     state = State(tmp_path / "state", route())
     state.map([7, GUID], 0, '{"type": "bytes", "logicalType": "decimal", "precision": 3}')
