@@ -32,8 +32,8 @@ from streamnative_serdes._kafka import (
     place_of,
     require_producer_ids,
 )
-from streamnative_serdes._rewriting import BadMessageError, UnmappedSchemaError
-from streamnative_serdes.errors import RawMessage, SerdesError
+from streamnative_serdes._rewriting import BadMessageError
+from streamnative_serdes.errors import RawMessage, SchemaError, SerdesError
 from streamnative_serdes.migration.planning.target import ensure_target
 from streamnative_serdes.migration.route import Route
 from streamnative_serdes.migration.schemas.canonical import schemas_of
@@ -119,8 +119,8 @@ class TopicCopy:
         """Copy up to the source's present end, or until told to stop.
 
         Raises:
-            UnmappedSchemaError: a message names a schema that the source's registry has, but that was not copied. All
-                messages before it are in the target.
+            SchemaError: a message names a schema that the source's registry has, but that was not copied
+                (UnmappedSchemaError), or cannot be. All messages before it are in the target.
             NoTransactionsError: the target's broker does not support transactions, which were asked for.
             ProblemsError: the target does not fit, or has messages other than copies.
             ChangedTopicError: source or target was deleted, or deleted and created again.
@@ -135,7 +135,8 @@ class TopicCopy:
             report = Report({})
             try:
                 with ExitStack() as stack:
-                    return _Run(self._state, self._wishes, report, stack).copy(self._observe, self._stopping)
+                    run = _Run(self._state, self._wishes, report, stack, again=attempts > 0)
+                    return run.copy(self._observe, self._stopping)
             except TransactionAbortedError:
                 done = sum(progress.next for progress in report.progress.values())
                 attempts, before = (attempts + 1 if done == before else 1), done
@@ -145,9 +146,9 @@ class TopicCopy:
 
 
 class _Run:
-    """One attempt to copy; its clients are closed with ``stack``."""
+    """One attempt to copy; its clients are closed with ``stack``. With ``again``, it names what a broker refuses."""
 
-    def __init__(self, state: State, wishes: Wishes, report: Report, stack: ExitStack) -> None:
+    def __init__(self, state: State, wishes: Wishes, report: Report, stack: ExitStack, *, again: bool) -> None:
         self._state, self._wishes, self._route, self.report = state, wishes, state.route, report
         route, kafka = state.route, state.route.writing.kafka
         self._inlet = stack.enter_context(closing(Inlet(route.reading.kafka, route.source)))
@@ -156,7 +157,7 @@ class _Run:
         rewriter = state.rewriter()
         require_ids(kafka, route.target, wishes)
         begun, largest = ready(state, wishes, self._topic)
-        outlet = Outlet(kafka, route.target, transactions=wishes.transactions, largest=largest)
+        outlet = Outlet(kafka, route.target, transactions=wishes.transactions, largest=largest, noted=again)
         self._outlet = stack.enter_context(closing(outlet))
         self._owner = stack.enter_context(closing(Owner(kafka, route.target, self._topic, self._say)))
         outlet.is_owner = self._owner.is_last
@@ -249,7 +250,7 @@ class _Run:
                 letter = DeadLetter.of(message, str(error))
                 self._letters.add(letter, hide_headers=not self._wishes.rules.keeps(letter.headers))
                 batch.bad[partition] += 1
-            except UnmappedSchemaError as error:
+            except SchemaError as error:  # such as an UnmappedSchemaError
                 self._send(copies, batch)
                 self._stop_before(message, error, batch)
             seen[partition] = message
@@ -266,7 +267,7 @@ class _Run:
         batch.copied.update(map(itemgetter(0), copies))
         batch.last.update((partition, copies[place][1]) for partition, place in last.items())
 
-    def _stop_before(self, message: Message, error: UnmappedSchemaError, batch: _Batch) -> NoReturn:
+    def _stop_before(self, message: Message, error: SchemaError, batch: _Batch) -> NoReturn:
         """Commit the messages before this one, and raise the error with the place of this message."""
         self._inlet.passed(batch.ends, whole=False)
         self._commit(batch)

@@ -37,6 +37,11 @@ _INIT_SECONDS: Final = 60.0  # of brokers that answer
 _CONFIRMED_SECONDS: Final = 120.0  # seconds without any confirmed message
 _STEP_SECONDS: Final = 5.0  # of one attempt, so that Ctrl-C is noticed
 _ABORT_SECONDS: Final = 5.0  # a broker that can be reached takes some milliseconds
+# Answers to one message, which sending it again would not change, and what to do.
+_REFUSALS: Final[Mapping[str, str]] = {
+    "INVALID_TIMESTAMP": "raise this topic's message.timestamp.before.max.ms and .after.max.ms, then run this again",
+    "INVALID_RECORD": "has this topic cleanup.policy=compact, and the message no key?",
+}
 PRODUCER: Final[Mapping[str, Any]] = {
     "enable.idempotence": True,
     "acks": "all",
@@ -143,11 +148,15 @@ class Outlet:
 
     With ``transactions``, all messages between two commits are in one transaction, and any other process that does the
     same for this target is fenced. ``largest`` is the size of the largest message that the target takes, in bytes.
-    ``is_owner`` tells whether this process still is the last one that has claimed the target.
+    ``is_owner`` tells whether this process still is the last one that has claimed the target. With ``noted``, errors
+    name the first message of a batch that a broker has refused; this takes more time.
     """
 
-    def __init__(self, kafka: Mapping[str, Any], topic: str, *, transactions: bool, largest: int = 0) -> None:
+    def __init__(
+        self, kafka: Mapping[str, Any], topic: str, *, transactions: bool, largest: int = 0, noted: bool = False
+    ) -> None:
         self._topic, self.transactions, self._open = topic, transactions, False
+        self._noted = noted or not transactions  # without them, only its own report says that a message is missing
         self.is_owner: Callable[[], bool] = lambda: False  # before the claim
         name = {"transactional.id": f"streamnative-serdes.migrate.{topic}"} if transactions else {}
         size = {"message.max.bytes": max(largest, 1_000)} if largest else {}
@@ -174,11 +183,10 @@ class Outlet:
 
     def send(self, copies: Iterable[Placed], marked: Container[int] = ()) -> None:
         """Send copies; :meth:`flush` returns each partition's last one whose place in ``copies`` is ``marked``."""
-        produce, topic, everything = self._sender.client.produce, self._topic, not self.transactions
+        produce, topic, everything = self._sender.client.produce, self._topic, self._noted
         with self._explained():
             for place, (partition, offset, (value, key, given, moment)) in enumerate(copies):
                 headers: Any = given
-                # Without transactions, only its own report says that a message was not delivered.
                 note = self._sender.note if everything or place in marked else None
                 while True:
                     try:
@@ -262,6 +270,12 @@ class Outlet:
         try:
             with kafka_errors(self._failure):
                 yield
+        except TransactionAbortedError:
+            try:
+                self._sender.require_delivered()  # the reason, perhaps
+            except RefusedMessageError as error:
+                raise self._refusal(error) from error
+            raise
         except RefusedMessageError as error:
             raise self._refusal(error) from error
 
@@ -269,6 +283,13 @@ class Outlet:
         fault, topic = error.fault, error.refused.topic()
         if topic != self._topic and fault.code() == KafkaError.MSG_SIZE_TOO_LARGE:
             return _letter_too_large(topic, error.refused.value())
+        if self._noted and fault.name() in _REFUSALS:
+            return SerdesError(
+                f"the broker refused the message of partition {error.refused.partition()} with key "
+                f"{error.refused.key()!r:.80}, or a later one in its batch: {fault.str()}",
+                topic=topic,
+                hint=_REFUSALS[fault.name()],
+            )
         return self._failure(KafkaException(fault))
 
     def _failure(self, error: KafkaException) -> Exception:

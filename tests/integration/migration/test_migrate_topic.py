@@ -13,6 +13,7 @@ from operator import gt
 from typing import Any
 
 import pytest
+import requests
 from command import CommandLine
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
@@ -284,6 +285,38 @@ def test_a_copy_that_is_too_large_for_the_target_is_named(migration: Migration) 
     failed = CommandLine()(*arguments, "--accept", "message-size", code=1).error["error"]
     assert "partition 1, offset 0 is too large: its value has 10010 bytes" in failed["message"]
     assert "max.message.bytes" in failed["hint"]
+
+
+@pytest.mark.parametrize("mode", ["on", "off"])
+@pytest.mark.parametrize("before", [300, 2_500])
+def test_a_copy_that_the_broker_refuses_is_named(migration: Migration, mode: str, before: int) -> None:
+    migration.target = new_name("bounded")
+    create(migration.kafka, migration.target, max_message_bytes="2000000", message_timestamp_before_max_ms="7200000")
+    migration.state = migration.saved(migration.source, migration.target)
+    migration.send(messages(before, migration.ids, partitions=1))
+    (early,) = messages(1, migration.ids, partitions=1)
+    moment = BEGIN - 5 * 3_600_000
+    send(migration.kafka, migration.source, [Sent(0, b"early", early.value, None, moment)])
+    migration.send(messages(100, migration.ids, seed=2, partitions=1))
+    began = time.monotonic()
+    failed = migration("--transactions", mode, code=1)
+    assert "the broker refused the message of partition 0 with key b'key " in failed["message"]
+    assert "or a later one in its batch: Broker: Invalid timestamp" in failed["message"]
+    assert migration.target in failed["message"]
+    assert "message.timestamp.before.max.ms" in failed["hint"]
+    assert time.monotonic() - began < 10
+
+
+def test_a_message_of_a_schema_that_cannot_be_copied_is_named_behind_what_is_before_it(migration: Migration) -> None:
+    migration.send(messages(40, migration.ids, partitions=1))
+    schema = '{"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}'
+    url = f"{migration.sides.confluent}/subjects/{new_name('json')}/versions"
+    number = requests.post(url, json={"schema": schema, "schemaType": "JSON"}, timeout=60).json()["id"]
+    send(migration.kafka, migration.source, [Sent(0, b"k", header.pack_id(number) + b"{}", None, BEGIN)])
+    failed = migration(code=1)
+    assert "got type JSON" in failed["message"]
+    assert "partition 0, offset 40" in failed["message"]
+    migration.check_target()
 
 
 def test_following_ends_when_the_source_gets_more_partitions(
