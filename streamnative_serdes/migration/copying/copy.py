@@ -39,7 +39,7 @@ from streamnative_serdes.migration.route import Route
 from streamnative_serdes.migration.schemas.canonical import schemas_of
 from streamnative_serdes.migration.state import State
 
-from .dead_letters import LEAST_LARGEST, SUFFIX, DeadLetter, DeadLetterFile, DeadLetters, DeadLetterTopic
+from .dead_letters import LEAST_LARGEST, LETTERS, SUFFIX, DeadLetter, DeadLetterFile, DeadLetters, DeadLetterTopic
 from .inlet_outlet import Inlet, Outlet, TransactionAbortedError, no_transactions
 from .messages import MessageCopier, Placed, with_place
 from .progress import Kept, Owner, Progress, ProgressTopic
@@ -342,10 +342,13 @@ def ready(state: State, wishes: Wishes, topic: ProgressTopic) -> tuple[bool, int
 
 
 def ensure_letters(route: Route, partitions: int, largest: int) -> None:
-    """Create the topic of dead letters, which takes messages of at least ``largest`` bytes and keeps them."""
+    """Create the topic of dead letters, which keeps messages of any time, and of at least ``largest`` bytes."""
     topic = f"{route.target}{SUFFIX}"
-    settings = {"retention.ms": "-1", "max.message.bytes": str(max(largest, LEAST_LARGEST))}
-    Cluster(route.writing.kafka, topic).ensure(topic, partitions, settings)
+    cluster = Cluster(route.writing.kafka, topic)
+    known = cluster.defaults()  # brokers refuse settings that they do not know
+    settings = {name: value for name, value in LETTERS.items() if name in known}
+    settings |= {"retention.ms": "-1", "max.message.bytes": str(max(largest, LEAST_LARGEST))}
+    cluster.ensure(topic, partitions, settings)
 
 
 def letters_of(target: str, wishes: Wishes) -> str:

@@ -39,6 +39,14 @@ from streamnative_serdes.errors import FileError
 
 SUFFIX: Final = ".dead-letters"
 LEAST_LARGEST: Final = 1_048_588  # bytes of a batch in the topic: Kafka's default
+_LONGEST: Final = str((1 << 63) - 1)
+LETTERS: Final[Mapping[str, str]] = {  # settings of the topic, of those that the broker knows: it takes any message
+    "cleanup.policy": "delete",
+    "message.timestamp.type": "CreateTime",
+    "message.timestamp.before.max.ms": _LONGEST,
+    "message.timestamp.after.max.ms": _LONGEST,
+    "message.timestamp.difference.max.ms": _LONGEST,
+}
 PREFIX: Final = "streamnative.migration."
 TOPIC, PARTITION, OFFSET, REASON, HEADERS = (
     f"{PREFIX}{name}" for name in ("topic", "partition", "offset", "reason", "headers")

@@ -21,7 +21,7 @@ from copied_topic import LIMIT, Migration, without_places
 from migrations import BEGIN, VERSIONS, Gauge, Sent, commit, create, expected, messages, new_name, read, register, send
 
 from streamnative_serdes import header
-from streamnative_serdes._kafka import TopicConsumer, consuming
+from streamnative_serdes._kafka import Cluster, TopicConsumer, consuming
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration import Report, State, TopicCopy, Wishes
 from streamnative_serdes.migration.copying import copy as copying
@@ -433,6 +433,17 @@ def test_a_dead_letter_that_is_too_large_with_its_reason_can_go_to_a_file(migrat
     assert "its value has 2999900 bytes" in failed["message"]
     assert "into a file" in failed["hint"]
     assert migration("--dead-letters", str(migration.folder / "letters"))["bad"] == 1
+
+
+def test_a_dead_letter_may_have_any_time(migration: Migration) -> None:
+    create(migration.kafka, source := new_name("ahead"), message_timestamp_after_max_ms=str(2**63 - 1))
+    migration.source, migration.state = source, migration.saved(source, migration.target)
+    migration.send([Sent(0, b"k", b"not framed", None, BEGIN + 100 * 3_600_000, bad=True)])
+    assert migration()["bad"] == 1
+    migration.check_letters(migration.dead_letters())
+    topic = Cluster({"bootstrap.servers": migration.kafka}, source).topic(f"{migration.target}.dead-letters")
+    assert topic is not None
+    assert {"retention.ms", "cleanup.policy", "message.timestamp.after.max.ms"} <= topic.own.keys()
 
 
 def test_a_new_partition_has_dead_letters_too(migration: Migration) -> None:
