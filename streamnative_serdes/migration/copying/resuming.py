@@ -24,7 +24,7 @@ from streamnative_serdes.migration.route import Route
 
 from .dead_letters import SUFFIX, TOPIC, DeadLetter, read_file
 from .messages import PLACE, Rules
-from .progress import Kept, Progress, ProgressTopic
+from .progress import Kept, Progress, ProgressTopic, another_process
 
 Role: TypeAlias = Literal["source", "target"]
 
@@ -249,13 +249,21 @@ def _letters_there(
 
 
 def _settled(kafka: Mapping[str, Any], topic: str) -> Iterable[int]:
-    """The topic's partitions, once no more messages of a killed process arrive."""
-    before = bounds(kafka, topic)
-    time.sleep(_SETTLED_SECONDS)
-    while (now := bounds(kafka, topic)) != before:
-        before = now
+    """The topic's partitions, once no more copies of a killed process arrive; other messages may.
+
+    Raises:
+        SerdesError: copies go on arriving.
+    """
+    before, until = bounds(kafka, topic), time.monotonic() + _SETTLING_SECONDS
+    while True:
         time.sleep(_SETTLED_SECONDS)
-    return now
+        now = bounds(kafka, topic)
+        begins = {number: end for number, (low, end) in before.items() if (low, end) != now.get(number)}
+        if not begins or all(_place_of(message) is None for message in committed_messages(kafka, topic, begins)):
+            return now
+        if time.monotonic() > until:
+            raise another_process(topic)
+        before = now
 
 
 def _named(
@@ -271,9 +279,13 @@ def _named(
     return found
 
 
-def _place(message: Message) -> int | None:
+def _place_of(message: Message) -> bytes | None:
     headers: Any = message.headers() or ()
-    text = next((data for name, data in headers if name == PLACE), None)
+    return next((data for name, data in headers if name == PLACE), None)
+
+
+def _place(message: Message) -> int | None:
+    text = _place_of(message)
     if text is None:
         return None
     partition, _, offset = text.decode("ascii", "replace").partition(":")

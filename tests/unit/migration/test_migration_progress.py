@@ -217,6 +217,24 @@ def test_copying_goes_on_at_the_first_message_that_has_no_copy(
     assert found({0: Progress(100, places=True)})[1] == {0: set()}  # those of another source
 
 
+@pytest.mark.parametrize(("place", "ends"), [(None, True), (b"0:9", False)])
+def test_a_target_that_grows_is_awaited_only_while_copies_come(
+    topics: FakeTopics, monkeypatch: pytest.MonkeyPatch, place: bytes | None, ends: bool
+) -> None:
+    topics["to"], topics["orders"] = [placed(b"0:0", 0, 0)], source(0)
+    monkeypatch.setattr(resuming, "_SETTLING_SECONDS", 0.05)
+
+    def sleep(_: float) -> None:
+        topics["to"].append(placed(place, 0, len(topics["to"])))
+
+    monkeypatch.setattr(resuming.time, "sleep", sleep)
+    if ends:
+        assert found({0: Progress(0, places=True)})[0] == {0: 1}
+    else:
+        with pytest.raises(SerdesError, match="another process copies to topic to"):
+            found({0: Progress(0, places=True)})
+
+
 def test_dead_letters_in_files_are_no_lost_copies(topics: FakeTopics, tmp_path: Path) -> None:
     topics["to"], topics["orders"] = [placed(b"0:%d" % at, 0, at) for at in (0, 2, 4)], source(*range(6))
     for name, offset in (("a", 1), ("b", 3)):
