@@ -41,7 +41,7 @@ from streamnative_serdes.migration.state import State
 
 from .dead_letters import LEAST_LARGEST, LETTERS, SUFFIX, DeadLetter, DeadLetterFile, DeadLetters, DeadLetterTopic
 from .inlet_outlet import Inlet, Outlet, TransactionAbortedError, no_transactions
-from .messages import MessageCopier, Placed, with_place
+from .messages import MessageCopier, Placed, mark_of, with_place
 from .progress import Kept, Owner, Progress, ProgressTopic
 from .resuming import SameTopics, Wishes, find_places, require_known, require_same_mode
 
@@ -153,7 +153,7 @@ class _Run:
         route, kafka = state.route, state.route.writing.kafka
         self._inlet = stack.enter_context(closing(Inlet(route.reading.kafka, route.source)))
         source = f"{route.source}@{self._inlet.cluster}"
-        self._topic = ProgressTopic(kafka, route.target, source)
+        self._topic, self._mark = ProgressTopic(kafka, route.target, source), mark_of(source)
         rewriter = state.rewriter()
         require_ids(kafka, route.target, wishes)
         begun, largest = ready(state, wishes, self._topic)
@@ -261,7 +261,8 @@ class _Run:
     def _send(self, copies: list[Placed], batch: _Batch) -> None:
         if not self._wishes.transactions:
             self._letters.secure()  # a copy says that all dead letters before it are safe
-            copies = [(partition, offset, with_place(copy, partition, offset)) for partition, offset, copy in copies]
+            mark = self._mark
+            copies = [(number, offset, with_place(copy, number, offset, mark)) for number, offset, copy in copies]
         last = _last_places(copies, len(self._inlet.bounds))
         self._outlet.send(copies, marked=frozenset(last.values()))
         batch.copied.update(map(itemgetter(0), copies))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, Final, Literal, TypeAlias
 
 from confluent_kafka import Message
@@ -23,7 +25,7 @@ from streamnative_serdes._rewriting import (
 from streamnative_serdes.errors import ConfigError, DecodeError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.migration.schemas.canonical import SideSchemas
 
-PLACE: Final = "streamnative.migration.place"  # header of copies without transactions: b"PARTITION:OFFSET"
+PLACE: Final = "streamnative.migration.place"  # header of copies without transactions: b"PARTITION:OFFSET:MARK"
 _SPECIAL: Final = frozenset({VALUE_HEADER, KEY_HEADER, PLACE})
 Keys: TypeAlias = Literal["keep", "strip"]
 Copy: TypeAlias = tuple[bytes | None, bytes | None, Headers, int]  # value, key, headers, timestamp in milliseconds
@@ -175,6 +177,11 @@ class MessageCopier:
         return 0
 
 
-def with_place(copy: Copy, partition: int, offset: int) -> Copy:
+def mark_of(source: str) -> str:
+    """Four characters that tell a source's copies from those of other sources in the same target."""
+    return base64.urlsafe_b64encode(blake2b(source.encode(), digest_size=3).digest()).decode()
+
+
+def with_place(copy: Copy, partition: int, offset: int, mark: str) -> Copy:
     value, key, headers, moment = copy
-    return value, key, [*(headers or ()), (PLACE, b"%d:%d" % (partition, offset))], moment
+    return value, key, [*(headers or ()), (PLACE, f"{partition}:{offset}:{mark}".encode())], moment

@@ -23,7 +23,7 @@ from streamnative_serdes.errors import ConfigError, SerdesError
 from streamnative_serdes.migration.route import Route
 
 from .dead_letters import SUFFIX, TOPIC, DeadLetter, read_file
-from .messages import PLACE, Rules
+from .messages import PLACE, Rules, mark_of
 from .progress import Kept, Progress, ProgressTopic, another_process
 
 Role: TypeAlias = Literal["source", "target"]
@@ -192,10 +192,11 @@ def _by_what_is_there(
 ) -> tuple[Places, Mapping[int, Collection[int]]]:
     """As find_places, from the copies and dead letters that a process has sent without committing its progress."""
     places, kafka = {partition: progress.next for partition, progress in known.items()}, route.writing.kafka
+    place = partial(_place, mark_of(source))
     begins = {number: places.get(number, wishes.start.get(number, 0)) for number in _settled(kafka, route.target)}
     letters = _letters_there(route, source, known, wishes, begins)
     for partition, begin in begins.items():
-        copies = _named(kafka, route.target, partition, _place, begin)
+        copies = _named(kafka, route.target, partition, place, begin)
         if copies:
             begun, end = partition in known, max(copies)
             messages = partial(_messages, route, partition, begin, end, begun=begun, but=letters[partition])
@@ -284,12 +285,14 @@ def _place_of(message: Message) -> bytes | None:
     return next((data for name, data in headers if name == PLACE), None)
 
 
-def _place(message: Message) -> int | None:
+def _place(mark: str, message: Message) -> int | None:
     text = _place_of(message)
     if text is None:
         return None
-    partition, _, offset = text.decode("ascii", "replace").partition(":")
-    return int(offset) if partition == str(message.partition()) and offset.isdigit() else None
+    partition, _, rest = text.decode("ascii", "replace").partition(":")
+    offset, _, found = rest.partition(":")  # earlier versions wrote no mark
+    known = partition == str(message.partition()) and offset.isdigit() and found in ("", mark)
+    return int(offset) if known else None
 
 
 def _letter(source: str, message: Message) -> int | None:

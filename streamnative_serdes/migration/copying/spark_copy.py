@@ -28,7 +28,7 @@ from streamnative_serdes.migration.state import State
 from .copy import Report, ensure_letters, letters_of, ready
 from .dead_letters import SUFFIX, DeadLetter
 from .inlet_outlet import PRODUCER, Inlet
-from .messages import MessageCopier, Rules, with_place
+from .messages import MessageCopier, Rules, mark_of, with_place
 from .progress import Kept, Owner, Progress, ProgressTopic, digest
 from .resuming import SameTopics, Wishes, find_places
 
@@ -89,7 +89,7 @@ class SparkCopy:
             starts = inlet.beginnings({**wishes.start, **places})
             ends = {partition: high for partition, (_, high) in inlet.bounds.items()}
             ensure_letters(route, len(ends), largest)
-            task = _CopyTask(route, self._state.rewriter(), wishes.rules, largest, self._more, safe)
+            task = _CopyTask(route, self._state.rewriter(), wishes.rules, largest, self._more, safe, mark_of(source))
             report = Report({})
             for partition, start in starts.items():
                 progress = known.get(partition) or Progress(start, places=True)
@@ -212,6 +212,7 @@ class _CopyTask:
     more: Mapping[str, Any] = field(default_factory=dict)  # configuration of the producer that the driver has added
     # offsets whose dead letters are there already, by partition
     safe: Mapping[int, Collection[int]] = field(default_factory=dict)
+    mark: str = ""  # of the source
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -247,7 +248,8 @@ class _CopyTask:
         """Copy one message; returns whether to continue."""
         partition, offset = message.partition(), message.offset()
         try:
-            value, key, headers, moment = with_place(copier.copy(message), partition, offset)  # type: ignore[arg-type]
+            copy = copier.copy(message)  # type: ignore[arg-type]
+            value, key, headers, moment = with_place(copy, partition, offset, self.mark)
         except BadMessageError as error:
             if offset not in self.safe.get(partition, ()):
                 self._send_letter(DeadLetter.of(message, str(error)), out)  # type: ignore[arg-type]

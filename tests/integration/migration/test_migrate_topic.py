@@ -125,7 +125,8 @@ def check_places(found: dict[int, list[Any]]) -> None:
     """The headers with the place in the source go up, without repetition."""
     for partition, copies in found.items():
         places = [next(data for name, data in headers if name == PLACE) for _, _, headers, _ in copies]
-        offsets = [int(place.removeprefix(b"%d:" % partition)) for place in places]
+        assert {place.split(b":")[0] for place in places} <= {b"%d" % partition}
+        offsets = [int(place.split(b":")[1]) for place in places]
         assert offsets == sorted(set(offsets))
 
 

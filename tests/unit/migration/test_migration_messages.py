@@ -27,6 +27,7 @@ from streamnative_serdes.migration.copying.messages import (
     HeaderLossError,
     MessageCopier,
     Rules,
+    mark_of,
     with_place,
 )
 from streamnative_serdes.migration.route import Route, Side
@@ -284,5 +285,7 @@ def test_a_message_without_a_time_is_copied_only_with_leave(moment: int) -> None
 
 
 def test_a_place_stands_behind_the_other_headers() -> None:
-    assert with_place((b"v", None, None, 5), 0, 0) == (b"v", None, [(PLACE, b"0:0")], 5)
-    assert with_place((b"v", b"k", [("a", None)], 5), 2, 17) == (b"v", b"k", [("a", None), (PLACE, b"2:17")], 5)
+    assert with_place((b"v", None, None, 5), 0, 0, "mark") == (b"v", None, [(PLACE, b"0:0:mark")], 5)
+    placed = with_place((b"v", b"k", [("a", None)], 5), 2, 17, "mark")
+    assert placed == (b"v", b"k", [("a", None), (PLACE, b"2:17:mark")], 5)
+    assert (len(mark_of("orders@A")), mark_of("orders@A") == mark_of("orders@B")) == (4, False)

@@ -18,7 +18,7 @@ from streamnative_serdes.errors import ConfigError, SerdesError
 from streamnative_serdes.migration.copying import copy as copying
 from streamnative_serdes.migration.copying import groups, progress, resuming
 from streamnative_serdes.migration.copying.dead_letters import DeadLetter, DeadLetterFile
-from streamnative_serdes.migration.copying.messages import PLACE, Rules
+from streamnative_serdes.migration.copying.messages import PLACE, Rules, mark_of
 from streamnative_serdes.migration.copying.progress import Kept, Progress, ProgressTopic
 from streamnative_serdes.migration.copying.resuming import Wishes, behind_copies, find_places
 from streamnative_serdes.migration.route import Route, Side
@@ -233,6 +233,13 @@ def test_a_target_that_grows_is_awaited_only_while_copies_come(
     else:
         with pytest.raises(SerdesError, match="another process copies to topic to"):
             found({0: Progress(0, places=True)})
+
+
+def test_copies_of_another_source_are_not_this_one_s(topics: FakeTopics) -> None:
+    topics["orders"] = source(*range(9))
+    for mark, place in ((mark_of("other@CLUSTER"), 0), (mark_of(SOURCE), 3)):
+        topics["to"] = [placed(b"0:%d:%b" % (offset, mark.encode()), 0, offset) for offset in range(3)]
+        assert found({0: Progress(0, places=True)})[0] == {0: place}
 
 
 def test_dead_letters_in_files_are_no_lost_copies(topics: FakeTopics, tmp_path: Path) -> None:

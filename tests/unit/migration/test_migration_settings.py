@@ -10,7 +10,7 @@ from streamnative_serdes import header
 from streamnative_serdes._kafka import Topic
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.migration import Direction, Rewriter, Route, Side
-from streamnative_serdes.migration.copying.messages import with_place
+from streamnative_serdes.migration.copying.messages import mark_of, with_place
 from streamnative_serdes.migration.planning.target import (
     SourceMessages,
     batch_size,
@@ -232,5 +232,5 @@ def test_a_copy_without_the_header_of_its_schema_is_smaller() -> None:
 def test_without_transactions_the_place_of_any_message_fits() -> None:
     findings = {"probe": {"transactions": False}}
     assert growth("back", findings) == growth("forward", findings) - 5
-    value, key, headers, _ = with_place((b"v" * 8_000, None, None, 0), 2**31 - 1, 2**63 - 1)
+    value, key, headers, _ = with_place((b"v" * 8_000, None, None, 0), 10**9 - 1, 2**63 - 1, mark_of("orders@A"))
     assert batch_size(key, value, headers) - batch_size(None, b"v" * 8_000, None) <= growth("back", findings)
