@@ -8,6 +8,7 @@ branch of a union, 0.0 and -0.0, the bits of NaN. Logical types are as their bas
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
@@ -45,6 +46,7 @@ _FLOATS: Final = {"float": 4, "double": 8}  # bytes
 _LIMITS: Final = Limits(size=1 << 30, names=1_000_000, depth=1_000)  # the schema was parsed within limits before
 _MAX_DEPTH: Final = 600  # levels in one datum: twice the default of messages, since branches are records here
 _MOST_MISSING: Final = 10_000  # corrupt messages may name any number of schemas that do not exist
+_MISSING_SECONDS: Final = 5.0  # a schema may come later, or a registry's replica may be behind
 
 
 class Value(NamedTuple):
@@ -191,7 +193,7 @@ class KnownSchema:
 
 
 class SideSchemas:
-    """The schemas of one side, each asked for once.
+    """The schemas of one side, each asked for once; those that do not exist are asked for again after some seconds.
 
     ``fetch`` returns type and text of the schema with a name, or raises SchemaNotFoundError; it raises SchemaError if
     the text cannot be put together.
@@ -202,20 +204,21 @@ class SideSchemas:
     ) -> None:
         self._fetch, self._confluents, self._limits = fetch, confluent, limits or Limits()
         self._known: dict[Name, KnownSchema] = {}
-        self._missing: dict[Name, SchemaNotFoundError] = {}
+        self._missing: dict[Name, tuple[float, SchemaNotFoundError]] = {}  # with the time until which it holds
 
     def of(self, name: Name) -> KnownSchema:
         found = self._known.get(name)
         if found is not None:
             return found
-        if name in self._missing:
-            raise copy(self._missing[name])
+        until, missing = self._missing.get(name, (0.0, None))
+        if missing is not None and time.monotonic() < until:
+            raise copy(missing)
         try:
             found = self._known[name] = self._ask(name)
         except SchemaNotFoundError as error:
             if len(self._missing) >= _MOST_MISSING:
                 self._missing.clear()
-            self._missing[name] = error.with_traceback(None)
+            self._missing[name] = time.monotonic() + _MISSING_SECONDS, error.with_traceback(None)
             raise
         return found
 

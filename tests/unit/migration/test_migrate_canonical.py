@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from wire import sized, varint
 
 from streamnative_serdes._schema import parse
 from streamnative_serdes.errors import DecodeError, SchemaNotFoundError, SchemaRegistryError
+from streamnative_serdes.migration.schemas import canonical
 from streamnative_serdes.migration.schemas.canonical import CanonicalForm, SideSchemas, Value
 from streamnative_serdes.migration.verifying.contents import NO_SCHEMA, Content, digest, packed
 
@@ -134,6 +136,9 @@ class Registry:
         self.asked: list[Any] = []
         self._schemas = schemas
 
+    def add(self, **schemas: Any) -> None:
+        self._schemas.update(schemas)
+
     def __call__(self, name: Any) -> tuple[str, str]:
         self.asked.append(name)
         found = self._schemas.get(f"s{name}")
@@ -152,6 +157,22 @@ def test_each_schema_is_asked_for_once_and_so_is_one_that_does_not_exist() -> No
         with pytest.raises(SchemaNotFoundError):
             schemas.of(2)
     assert registry.asked == [1, 2]
+
+
+def test_a_schema_that_did_not_exist_is_found_some_seconds_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(canonical, "time", SimpleNamespace(monotonic=lambda: now))
+    registry = Registry()
+    schemas = SideSchemas(registry)
+    with pytest.raises(SchemaNotFoundError):
+        schemas.of(1)
+    registry.add(s1="int")
+    now += 4.9
+    with pytest.raises(SchemaNotFoundError):
+        schemas.of(1)
+    now += 0.2
+    assert schemas.of(1).title == "int"
+    assert registry.asked == [1, 1]
 
 
 def test_no_more_than_some_names_that_do_not_exist_are_remembered() -> None:
