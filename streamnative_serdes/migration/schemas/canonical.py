@@ -36,7 +36,7 @@ from streamnative_serdes._schema import (
     told_apart,
 )
 from streamnative_serdes.codec import Codec
-from streamnative_serdes.errors import DecodeError, SchemaError, SchemaNotFoundError
+from streamnative_serdes.errors import DecodeError, MissingEndpointError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.migration.foreign import named
 from streamnative_serdes.migration.route import Route
 
@@ -266,7 +266,12 @@ def schemas_of(route: Route, *, reading: bool) -> Iterator[SideSchemas]:
     with route.confluent_registry() as confluent:
 
         def by_name(name: Name) -> tuple[str, str]:
-            found = named(confluent, name)
+            try:
+                found = named(confluent, name)
+            except MissingEndpointError as error:
+                if isinstance(name, int) or route.framings is not None:
+                    raise
+                raise SchemaNotFoundError(error.message, status=error.status, url=error.url) from error
             if found.schema_type != "AVRO":
                 return found.schema_type, found.schema_str
             try:

@@ -204,6 +204,19 @@ def test_what_keys_name_is_asked_for_once() -> None:
         assert max(registry.calls.values()) == 1
 
 
+def test_a_message_whose_guid_is_unknown_to_a_registry_without_guids_is_bad() -> None:
+    """``guids`` is a problem that can be accepted: such messages become dead letters."""
+    guid = UUID(int=1)
+    message = Message(b"\x02", None, [(VALUE_HEADER, b"\1" + guid.bytes)])
+    with ConfluentStandIn(guids=False) as registry:
+        side = Side({}, {"schema.registry.url": registry.url})
+        with schemas_of(Route("forward", "a", "b", side, side), reading=True) as schemas:
+            with pytest.raises(BadMessageError, match=f"the source's registry has no schema {guid}"):
+                MessageCopier(FORWARD, schemas, Rules()).copy(message)
+            with pytest.raises(BadMessageError, match=f"the registry does not have schema {guid}"):
+                SourceContents("forward", frozenset(), schemas, Rules()).of(message)
+
+
 def test_keys_are_not_stripped_on_the_way_back() -> None:
     with pytest.raises(ConfigError, match="--keys strip is for the way from Confluent's framing"):
         MessageCopier(BACK, SideSchemas(fetch), Rules(keys="strip"))
