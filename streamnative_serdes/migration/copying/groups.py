@@ -26,6 +26,7 @@ from .resuming import Wishes, require_known
 
 _SECONDS: Final = 30.0
 _IN_USE: Final = ("UNKNOWN_MEMBER_ID", "NON_EMPTY_GROUP", "REBALANCE_IN_PROGRESS")
+_UNSTABLE: Final = "UNSTABLE_OFFSET_COMMIT"  # offsets in a transaction that is open, or whose end is not applied yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,14 @@ def move_groups(state: State, groups: Sequence[str], wishes: Wishes, *, dry_run:
 def _offsets(admin: Any, group: str, topic: str, partitions: Sequence[int]) -> list[TopicPartition]:
     """The group's offsets in the topic. The question names the topic: in a list of all topics, KoP has other names."""
     group_ = [ConsumerGroupTopicPartitions(group, [TopicPartition(topic, number) for number in partitions])]
-    answered = _answer(lambda: admin.list_consumer_group_offsets(group_, request_timeout=_SECONDS)[group])
+    asked = {"require_stable": True, "request_timeout": _SECONDS}  # brokers that do not know require_stable ignore it
+    try:
+        answered = _answer(lambda: admin.list_consumer_group_offsets(group_, **asked)[group])
+    except KafkaException as error:
+        if error.args[0].name() != _UNSTABLE:
+            raise
+        hint = "end it, or wait until the broker does (transaction.timeout.ms), then run this again"
+        raise SerdesError(f"the group {group!r:.200} has a transaction open", topic=topic, hint=hint) from error
     found = [place for place in answered if place.topic == topic and place.offset >= 0]
     if not found:
         raise SerdesError(f"the group {group!r:.200} has no offsets in this topic", topic=topic)
@@ -105,7 +113,7 @@ def _set(admin: Any, group: str, topic: str, moved: Sequence[Moved]) -> None:
 
 
 def _answer(question: Callable[[], Any]) -> list[TopicPartition]:
-    """The broker's answer about a group, once the coordinator is there. Raises KafkaException if the broker refuses."""
+    """The broker's answer about a group, once it can give one. Raises KafkaException if the broker refuses."""
 
     def places() -> list[TopicPartition]:
         found: list[TopicPartition] = within(question(), _SECONDS).topic_partitions
@@ -114,7 +122,7 @@ def _answer(question: Callable[[], Any]) -> list[TopicPartition]:
                 raise KafkaException(place.error)
         return found
 
-    return retry(places, NO_COORDINATOR, _SECONDS)
+    return retry(places, (*NO_COORDINATOR, _UNSTABLE), _SECONDS)
 
 
 class _Walk:

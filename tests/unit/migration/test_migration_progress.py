@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
+from confluent_kafka import KafkaError, TopicPartition
 from consumed import Message
 
 from streamnative_serdes._rewriting import BadMessageError
@@ -440,6 +442,30 @@ def test_a_group_goes_on_at_the_copy_of_its_next_message(
 ) -> None:
     moved = walk(topics, {0: Progress(8, last=(6, 17), anchors=anchors)}).moved("g", 0, offset)
     assert moved == groups.Moved("g", 0, offset, target, early=offset == 9)
+
+
+class FakeAdmin:
+    """Says that a group has a transaction open, for some questions; then that it is at offset 7."""
+
+    def __init__(self, unstable: int) -> None:
+        self.unstable = unstable
+
+    def list_consumer_group_offsets(self, asked: Any, *, require_stable: bool, **_: Any) -> Any:
+        place = TopicPartition("from", 0, 7)
+        if self.unstable and require_stable:
+            self.unstable -= 1
+            place = SimpleNamespace(error=KafkaError(KafkaError.UNSTABLE_OFFSET_COMMIT))  # type: ignore[assignment]
+        future: Any = Future()
+        future.set_result(SimpleNamespace(topic_partitions=[place]))
+        return {asked[0].group_id: future}
+
+
+def test_the_offsets_of_a_group_s_open_transaction_are_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
+    (place,) = groups._offsets(FakeAdmin(2), "g", "from", [0])
+    assert place.offset == 7
+    monkeypatch.setattr(groups, "_SECONDS", 0.2)
+    with pytest.raises(SerdesError, match="the group 'g' has a transaction open"):
+        groups._offsets(FakeAdmin(100), "g", "from", [0])
 
 
 def test_a_group_from_before_the_start_is_refused(topics: FakeTopics) -> None:
