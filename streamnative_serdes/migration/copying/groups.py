@@ -2,7 +2,8 @@
 
 For some messages, the progress has the offset in the source and the offset of the copy. From the last such pair before
 a group's offset, both topics are read side by side: each message of the source is copied again in memory, and the next
-equal message in the target is its copy. Messages of other producers in between are passed over.
+equal message in the target is its copy. Messages of other producers in between are passed over. Where retention
+has deleted the first of these copies, only the copy of the group's next message is looked for.
 """
 
 from __future__ import annotations
@@ -11,10 +12,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Message, TopicPartition
+from confluent_kafka import (
+    TIMESTAMP_LOG_APPEND_TIME,
+    ConsumerGroupTopicPartitions,
+    KafkaException,
+    Message,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient
 
-from streamnative_serdes._kafka import NO_COORDINATOR, bounds, client, committed_messages, place_of, retry, within
+from streamnative_serdes._kafka import (
+    NO_COORDINATOR,
+    TopicConsumer,
+    bounds,
+    client,
+    committed_messages,
+    place_of,
+    retry,
+    within,
+)
 from streamnative_serdes._rewriting import BadMessageError
 from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration.schemas.canonical import schemas_of
@@ -60,8 +76,8 @@ def move_groups(state: State, groups: Sequence[str], wishes: Wishes, *, dry_run:
 
     Raises:
         ChangedTopicError: source or target was deleted, or deleted and created again.
-        SerdesError: a group has no offset in the source, or one before the first copy, or is in use in the target; or
-            a copy is not in the target.
+        SerdesError: a group has no offset in the source, or one before the first copy or behind the source's end, has a
+            transaction open, or is in use in the target; or messages or copies have been deleted.
         BrokerUnavailableError: a broker does not answer.
         KafkaException: a broker refuses.
     """
@@ -69,19 +85,25 @@ def move_groups(state: State, groups: Sequence[str], wishes: Wishes, *, dry_run:
     progress = ProgressTopic(route.writing.kafka, route.target, None).read()
     require_known(route, progress)
     reading: Any = client(AdminClient, dict(route.reading.kafka), route.source)
-    partitions = sorted(bounds(route.reading.kafka, route.source))
+    ends = _ends(route.reading.kafka, route.source)
     with schemas_of(route, reading=True) as schemas:
-        walk = _Walk(state, MessageCopier(state.rewriter(), schemas, wishes.rules), progress, wishes.start)
+        walk = _Walk(state, MessageCopier(state.rewriter(), schemas, wishes.rules), progress, wishes.start, ends)
         found = [
             walk.moved(group, place.partition, place.offset)
             for group in groups
-            for place in _offsets(reading, group, route.source, partitions)
+            for place in _offsets(reading, group, route.source, sorted(ends))
         ]
     if not dry_run:
         writing: Any = client(AdminClient, dict(route.writing.kafka), route.target)
         for group in groups:
             _set(writing, group, route.target, [moved for moved in found if moved.group == group])
     return found
+
+
+def _ends(kafka: Mapping[str, Any], topic: str) -> dict[int, int]:
+    """The ends of all partitions, with messages of open transactions, which a group may have read."""
+    with TopicConsumer({**kafka, "isolation.level": "read_uncommitted"}, topic, committed=False) as consumer:
+        return {number: end for number, (_, end) in consumer.bounds().items()}
 
 
 def _offsets(admin: Any, group: str, topic: str, partitions: Sequence[int]) -> list[TopicPartition]:
@@ -125,11 +147,20 @@ def _answer(question: Callable[[], Any]) -> list[TopicPartition]:
     return retry(places, (*NO_COORDINATOR, _UNSTABLE), _SECONDS)
 
 
+class MissingCopyError(SerdesError):
+    """The copy of a message is not in the target."""
+
+
 class _Walk:
     def __init__(
-        self, state: State, copier: MessageCopier, progress: Mapping[int, Progress], start: Mapping[int, int]
+        self,
+        state: State,
+        copier: MessageCopier,
+        progress: Mapping[int, Progress],
+        start: Mapping[int, int],
+        ends: Mapping[int, int],
     ) -> None:
-        self._route, self._copier, self._progress, self._start = state.route, copier, progress, start
+        self._route, self._copier, self._progress, self._start, self._ends = state.route, copier, progress, start, ends
         self._bounds = bounds(state.route.writing.kafka, state.route.target)
 
     def moved(self, group: str, partition: int, offset: int) -> Moved:
@@ -139,6 +170,13 @@ class _Walk:
                 f"the group {group!r:.200} is at offset {offset} of partition {partition}; copying began at {start}",
                 topic=self._route.source,
                 hint="let its consumers read up to there first",
+            )
+        if offset > self._ends[partition]:
+            raise SerdesError(
+                f"the group {group!r:.200} is at offset {offset} of partition {partition}, which is out of range: the "
+                f"partition ends at {self._ends[partition]}",
+                topic=self._route.source,
+                hint="its consumers would begin as auto.offset.reset says; let them do so first, or reset its offsets",
             )
         progress = self._progress.get(partition)
         if progress is None or progress.last is None:  # the first copy will be at the target's end
@@ -152,30 +190,42 @@ class _Walk:
         """The offset of the first copy of a message from ``offset`` on, which exists."""
         before = [anchor for anchor in anchors if anchor[0] <= offset]
         source, target = before[-1] if before else (self._start.get(partition, 0), 0)
+        if target >= self._bounds[partition][0]:
+            return self._walked(partition, offset, source, target, times=False)
+        try:  # the target has lost messages, which may be no copies
+            return self._walked(partition, offset, source, target)
+        except MissingCopyError:
+            return self._walked(partition, offset, offset, target)
+
+    def _walked(self, partition: int, offset: int, source: int, target: int, *, times: bool = True) -> int:
+        """As :meth:`_target`, from this pair on. Without ``times``, those that a broker has set are not compared."""
         copies = committed_messages(self._route.writing.kafka, self._route.target, {partition: target})
-        seen = None
         for message in committed_messages(self._route.reading.kafka, self._route.source, {partition: source}):
-            seen = place_of(message)[1]
             try:
                 value, key, _, moment = self._copier.copy(message)
             except BadMessageError:
                 continue
-            place = self._next_equal(copies, (value, key, moment), message)
+            place = self._next_equal(copies, (value, key, moment), message, times)
             if place_of(message)[1] >= offset:
                 return place
         raise SerdesError(
-            f"expected a message from offset {offset} on in partition {partition}, got offsets {source} to {seen}",
+            f"partition {partition} has no message from offset {offset} on any more, whose copy would be next",
             topic=self._route.source,
+            hint="were they deleted by retention? Set the group's offsets in the target by hand",
         )
 
-    def _next_equal(self, copies: Iterator[Message], wanted: tuple[Any, Any, int], message: Message) -> int:
+    def _next_equal(
+        self, copies: Iterator[Message], wanted: tuple[Any, Any, int], message: Message, times: bool
+    ) -> int:
         for copy in copies:
-            _, moment = copy.timestamp()
-            if (copy.value(), copy.key()) == wanted[:2] and wanted[2] in (moment, 0):
+            kind, moment = copy.timestamp()
+            if (copy.value(), copy.key()) == wanted[:2] and (
+                wanted[2] in (moment, 0) or (not times and kind == TIMESTAMP_LOG_APPEND_TIME)
+            ):
                 return place_of(copy)[1]
         partition, offset = place_of(message)
         hint = "was it deleted by retention or compaction?"
-        raise SerdesError(
+        raise MissingCopyError(
             f"the copy of the source's partition {partition}, offset {offset} is not there",
             topic=self._route.target,
             hint=hint,

@@ -29,9 +29,14 @@ SOURCE = "orders@CLUSTER"
 
 
 def message(
-    key: Any = None, value: Any = None, headers: Any = None, place: tuple[int, int] = (0, 0), time: int = 1
+    key: Any = None,
+    value: Any = None,
+    headers: Any = None,
+    place: tuple[int, int] = (0, 0),
+    time: int = 1,
+    kind: int = 1,
 ) -> Message:
-    return Message(value, key, headers, partition=place[0], offset=place[1], timestamp=(1, time))
+    return Message(value, key, headers, partition=place[0], offset=place[1], timestamp=(kind, time))
 
 
 class FakeTopics(dict[str, list[Message]]):
@@ -429,7 +434,7 @@ def walk(topics: FakeTopics, known: dict[int, Progress], start: Mapping[int, int
     topics["to"] = [message(None, value, place=(0, offset)) for offset, value in
                     ((10, b"z"), (12, b"a"), (13, b"z"), (14, b"b"), (16, b"z"), (17, b"a"), (18, b"z"))]  # fmt: skip
     state: Any = type("State", (), {"route": Route("forward", "from", "to", side, side)})
-    return groups._Walk(state, FakeCopier(), known, start or {})
+    return groups._Walk(state, FakeCopier(), known, start or {}, {0: 9})
 
 
 @pytest.mark.promise("groups")
@@ -486,6 +491,35 @@ def test_a_copy_that_is_gone_is_an_error(topics: FakeTopics) -> None:
     one = walk(topics, {0: Progress(8, last=(6, 17))})
     topics["to"].pop(3)
     with pytest.raises(SerdesError, match="partition 0, offset 4 is not there"):
+        one.moved("g", 0, 4)
+
+
+@pytest.mark.promise("groups")
+@pytest.mark.parametrize("anchors", [[], [(3, 12)]])
+def test_copies_that_retention_has_deleted_are_not_looked_for(
+    topics: FakeTopics, anchors: list[tuple[int, int]]
+) -> None:
+    known = {0: Progress(8, last=(6, 17), anchors=anchors)}
+    one = walk(topics, known)
+    del topics["to"][:3]
+    one._bounds = topics.bounds({}, "to")
+    assert [one.moved("g", 0, offset).target for offset in (4, 5, 6)] == [14, 17, 17]
+
+
+def test_times_that_the_target_s_broker_has_set_are_not_compared(topics: FakeTopics) -> None:
+    one = walk(topics, {0: Progress(8, last=(6, 17), anchors=[(3, 12)])})
+    topics["to"] = [message(None, copy.value(), place=(0, copy.offset()), time=99, kind=2) for copy in topics["to"]]
+    assert [one.moved("g", 0, offset).target for offset in (3, 4, 5)] == [12, 14, 17]
+
+
+def test_a_group_is_refused_plainly_behind_the_source_s_end_and_where_the_source_was_emptied(
+    topics: FakeTopics,
+) -> None:
+    one = walk(topics, {0: Progress(8, last=(6, 17))})
+    with pytest.raises(SerdesError, match=r"at offset 10 of partition 0, which is out of range: .* ends at 9"):
+        one.moved("g", 0, 10)
+    topics["from"] = []
+    with pytest.raises(SerdesError, match="partition 0 has no message from offset 4 on any more"):
         one.moved("g", 0, 4)
 
 
