@@ -449,9 +449,10 @@ class TopicConsumer:
         return self.reader(ranges).messages(most)
 
 
-def bounds(kafka: Mapping[str, Any], topic: str) -> dict[int, Range]:
-    """The bounds of all partitions for readers of committed messages; empty if the topic does not exist."""
-    with TopicConsumer(kafka, topic) as consumer:
+def bounds(kafka: Mapping[str, Any], topic: str, *, committed: bool = True) -> dict[int, Range]:
+    """The bounds of all partitions for readers of committed messages, or of all; empty if the topic does not exist."""
+    options = kafka if committed else {**kafka, "isolation.level": "read_uncommitted"}
+    with TopicConsumer(options, topic, committed=committed) as consumer:
         return consumer.bounds()
 
 

@@ -23,7 +23,6 @@ from confluent_kafka.admin import AdminClient
 
 from streamnative_serdes._kafka import (
     NO_COORDINATOR,
-    TopicConsumer,
     bounds,
     client,
     committed_messages,
@@ -85,7 +84,8 @@ def move_groups(state: State, groups: Sequence[str], wishes: Wishes, *, dry_run:
     progress = ProgressTopic(route.writing.kafka, route.target, None).read()
     require_known(route, progress)
     reading: Any = client(AdminClient, dict(route.reading.kafka), route.source)
-    ends = _ends(route.reading.kafka, route.source)
+    there = bounds(route.reading.kafka, route.source, committed=False)  # groups may read messages of open transactions
+    ends = {partition: end for partition, (_, end) in there.items()}
     with schemas_of(route, reading=True) as schemas:
         walk = _Walk(state, MessageCopier(state.rewriter(), schemas, wishes.rules), progress, wishes.start, ends)
         found = [
@@ -98,12 +98,6 @@ def move_groups(state: State, groups: Sequence[str], wishes: Wishes, *, dry_run:
         for group in groups:
             _set(writing, group, route.target, [moved for moved in found if moved.group == group])
     return found
-
-
-def _ends(kafka: Mapping[str, Any], topic: str) -> dict[int, int]:
-    """The ends of all partitions, with messages of open transactions, which a group may have read."""
-    with TopicConsumer({**kafka, "isolation.level": "read_uncommitted"}, topic, committed=False) as consumer:
-        return {number: end for number, (_, end) in consumer.bounds().items()}
 
 
 def _offsets(admin: Any, group: str, topic: str, partitions: Sequence[int]) -> list[TopicPartition]:

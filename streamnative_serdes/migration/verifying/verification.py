@@ -217,7 +217,19 @@ class Verification:
 
     def _letter_check(self, source: str) -> LetterCheck | None:
         places = self._letter_places()
+        for topic in (name for kind, name in places if kind == "topic"):
+            self._await_letters(topic)
         return LetterCheck(chain.from_iterable(self._in(*place, source) for place in places)) if places else None
+
+    def _await_letters(self, topic: str) -> None:
+        """Wait until the dead letters can be read, as for the copies."""
+        kafka = self._route.writing.kafka
+        ends = {number: end for number, (_, end) in bounds(kafka, topic, committed=False).items()}
+        until = time.monotonic() + _SETTLING_SECONDS
+        while any(end < ends.get(number, 0) for number, (_, end) in bounds(kafka, topic).items()):
+            if time.monotonic() > until:
+                return  # of a transaction that is still open; comparing will find dead letters that are missing
+            time.sleep(_LOOK_SECONDS)
 
     def _letter_places(self) -> Sequence[Place]:
         given = self._scope.letters

@@ -432,6 +432,29 @@ def test_copies_that_are_about_to_come_are_waited_for(migration: Migration, monk
     assert looked.count(looked[-1]) == 3  # the target's
 
 
+def test_dead_letters_that_cannot_be_read_yet_are_waited_for(
+    migration: Migration, letters: list[DeadLetter], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send_letters(migration, letters[:2])
+    assert migration._producer.flush(60) == 0
+    bounds, asked = verify.bounds, []
+
+    def bounds_so_far(kafka: Any, topic: str, *, committed: bool = True) -> dict[int, tuple[int, int]]:
+        """As if there was one more in a transaction that is about to end."""
+        found = bounds(kafka, topic, committed=committed)
+        if not committed:
+            return {number: (low, high + (number == 0)) for number, (low, high) in found.items()}
+        asked.append(topic)
+        if len(asked) == 3:
+            send_letters(migration, letters[2:])
+            assert migration._producer.flush(60) == 0
+        return found
+
+    monkeypatch.setattr(verify, "bounds", bounds_so_far)
+    assert migration.json(*migration.letters)["same"]
+    assert asked == [f"{migration.target}.dead-letters"] * 4
+
+
 def test_copies_that_never_come_are_missing(migration: Migration, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verify, "_SETTLING_SECONDS", 0.3)
     migration.copy(range(20), left_out={19})
