@@ -88,11 +88,15 @@ def for_new_topic(
     if _number(found, "min.insync.replicas", 1) > replicas > 0:
         found["min.insync.replicas"] = str(replicas)
     permitted = _number(source.settings, "max.message.bytes", 0)
-    needed = permitted + growth + (_LENGTHS if growth else 0)
+    needed = permitted + _larger(growth)
     if permitted and ("max.message.bytes" in found or needed > _number(defaults, "max.message.bytes", 0)):
         found["max.message.bytes"] = str(needed)
     found |= overrides
     return {key: value for key, value in found.items() if value != ""}, left
+
+
+def _larger(growth: int) -> int:
+    return growth + (_LENGTHS if growth else 0)
 
 
 def problems_of(source: Topic, target: Topic, seen: SourceMessages, now: int, growth: int) -> Iterator[Problem]:
@@ -187,13 +191,13 @@ def _sizes(
     source: Mapping[str, str], target: Mapping[str, str], seen: SourceMessages, growth: int
 ) -> Iterator[Problem]:
     limit, permitted = (_number(side, "max.message.bytes", 0) for side in (target, source))
-    needed = max(permitted, seen.largest) + growth
+    needed = max(permitted, seen.largest) + _larger(growth)
     if limit >= needed or not limit:
         return
     yield Problem(
         "message-size",
         f"the target takes messages of up to {limit} bytes; the source of up to {permitted or 'an unknown number of'}, "
-        f"the largest one read has {seen.largest}, and copies are {growth} bytes larger",
+        f"the largest one read has {seen.largest}, and copies are up to {_larger(growth)} bytes larger",
         f"set max.message.bytes={needed} on the target",
     )
 

@@ -139,7 +139,7 @@ def test_a_refusal_stops_the_run_and_the_next_completes_it(
     registry.set_strategy("ALWAYS_COMPATIBLE")
     put(registry, TOPIC, FIRST, REQUIRED, SECOND)
     confluent.incompatible.add(json.dumps(REQUIRED))
-    error = back("schemas", "--new-ids", "--json", code=3).error["error"]
+    error = back("schemas", "--new-ids", "--json", code=1).error["error"]
     assert (error["kind"], error["version"], error["topic"]) == ("IncompatibleSchemaError", 1, "orders")
     assert back.saved().mapping == {0: 1}
     confluent.incompatible.clear()
