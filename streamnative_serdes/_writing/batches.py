@@ -41,6 +41,8 @@ def write_batch(
     except (EncodeError, BatchTooLargeError) as error:
         if isinstance(error, EncodeError):
             _call_path.count_error(serdes, topic, error)
+            if error.message.endswith(" a column of type double") and type(batch).__module__.startswith("pandas."):
+                error.hint = "pandas makes floats of whole numbers if one is missing: convert_dtypes() keeps them"
         raise error.at(topic=topic, version=version) from None
     columns = getattr(messages, "columns", (messages,))  # of KEY_VALUE topics, a batch of two
     _call_path.count_written(serdes, len(messages), sum([column.total_values_length for column in columns]))

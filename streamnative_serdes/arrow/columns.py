@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeAlias, TypeVar, Unpack
+from typing import Any, Literal, TypeAlias, TypeVar, Unpack, get_args
 
 try:
     import pyarrow as pa
@@ -53,8 +53,16 @@ def arrow_schema_of(
     Raises:
         SchemaError: the schema is invalid, or Arrow has no type for it: a record that contains itself, a decimal of
             more than 38 digits.
+        ConfigError: there is no such dialect.
     """
-    return pa.schema(Layout(parse(schema).root, logical_types, dialect, large_types))
+    return pa.schema(layout_of(parse(schema).root, logical_types, dialect, large_types))
+
+
+def layout_of(root: Any, logical_types: bool, dialect: Dialect, large_types: bool) -> Layout:
+    """The columns of a type. Raises ConfigError if there is no such dialect."""
+    if dialect not in get_args(Dialect):
+        raise ConfigError(f"dialect: expected one of {', '.join(get_args(Dialect))}, got {dialect!r:.80}")
+    return Layout(root, logical_types, dialect, large_types)
 
 
 def in_parts(rows: _Rows, work: Callable[[_Rows], _Done]) -> Iterator[tuple[_Rows, _Done]]:
@@ -169,7 +177,7 @@ class Columns(BatchColumns):
     ) -> None:
         self.schema, self._options, self._compares = schema, config.codec_options(options), compares
         self._default_of = partial(default_of, self._options)
-        self._layout = Layout(schema.root, self._options["avro.logical.types"], dialect, large_types)
+        self._layout = layout_of(schema.root, self._options["avro.logical.types"], dialect, large_types)
         self._plans: dict[tuple[str, bool], Plan] = {}
         self.arrow_schema = pa.schema(self._layout)
 

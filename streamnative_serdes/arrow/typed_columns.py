@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamnative_serdes import _config as config
-from streamnative_serdes._arrow import Layout, Plan, Same, WritePlan, decode_batch, encode_batch
+from streamnative_serdes._arrow import Plan, Same, WritePlan, decode_batch, encode_batch
 from streamnative_serdes._formats.parts import HalfName, HalfNode, PairNode, PairParts, Part, Parts, Plain, named
 from streamnative_serdes._schema import Field, Record, resolve
 from streamnative_serdes.codec import Codec
@@ -30,6 +30,7 @@ from .columns import (
     default_of,
     encoded,
     first_error,
+    layout_of,
     with_errors,
 )
 from .pieces import array_of_keys, messages_of, pieces_of_columns, pieces_of_messages
@@ -72,7 +73,7 @@ class TypedColumns(BatchColumns):
 
     def __init__(self, target: Parts, options: config.CodecArguments, dialect: Dialect, large_types: bool) -> None:
         self.target, self._given, self._options = target, options, config.codec_options(options)
-        self._layout = Layout(_node_of(target), self._options["avro.logical.types"], dialect, large_types)
+        self._layout = layout_of(_node_of(target), self._options["avro.logical.types"], dialect, large_types)
         self._by_parts: dict[object, Plan] = {}
         self._inner = {
             name: Columns(part.schema, options, dialect, large_types)

@@ -317,7 +317,7 @@ def register(
 @_PROPERTY
 @click.option(
     "--strategy",
-    type=click.Choice(STRATEGIES),
+    type=click.Choice(STRATEGIES, case_sensitive=False),
     help="Check here by this strategy, for which the right to read is enough. Pulsar itself wants an admin to ask.",
 )
 @connected

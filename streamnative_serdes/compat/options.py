@@ -52,7 +52,7 @@ _HARMLESS_IN_SERDES: Final[Mapping[str, tuple[frozenset[str], str]]] = {
     ),
     "validation.rules.execution": (frozenset({"DISABLED"}), _NO_RULES),
     # Pulsar compares schemas as parsed: white space and key order never cause a new version.
-    "normalize.schemas": (frozenset({"true", "True", "false"}), "expected true or false"),
+    "normalize.schemas": (frozenset({"true", "false"}), "expected true or false"),
 }
 
 
@@ -138,7 +138,7 @@ def for_serdes(conf: Mapping[str, Any] | None) -> dict[str, Any]:
     left = _without_refused(conf or {}, _REFUSED_BY_SERDES)
     for key, (harmless, reason) in _HARMLESS_IN_SERDES.items():
         value = left.pop(key, None)
-        if not _is_empty(value) and _name(value) not in harmless:
+        if not _is_empty(value) and _name(value).lower() not in map(str.lower, harmless):
             raise ConfigError(f"{key}={_name(value)!r:.80} is not supported: {reason}", hint="leave it out")
     return left
 

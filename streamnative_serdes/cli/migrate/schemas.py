@@ -75,7 +75,7 @@ class _Wishes:
 )
 @click.option(
     "--strategy",
-    type=click.Choice(STRATEGIES[1:]),
+    type=click.Choice(STRATEGIES[1:], case_sensitive=False),
     help="With --dry-run: check by this one. By default Pulsar is asked for the topic's, which wants an admin.",
 )
 @click.option(

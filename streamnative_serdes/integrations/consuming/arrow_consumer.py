@@ -78,6 +78,8 @@ class ArrowConsumer(Consumer):
         error_column: str | None = None,
         large_types: bool = False,
     ) -> None:
+        if isinstance(keep, str):
+            raise ConfigError(f"keep: expected a list of column names, got {keep!r:.80}")
         self._keep = dict(keep) if isinstance(keep, Mapping) else {name: name for name in keep}
         kafka_schema(tuple(self._keep))  # refuses other names
         names = [*self._keep.values(), *([] if error_column is None else [error_column])]

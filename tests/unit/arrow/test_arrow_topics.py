@@ -376,3 +376,15 @@ def test_a_topic_is_what_its_text_says_whatever_class_the_text_has() -> None:
     with LocalRegistry() as registry, KafkaAvroDeserializer(conf(registry)) as deserializer:
         binding: Binding = policy_of(deserializer).binding
         assert [binding.named(Odd("t")) for _ in range(2)] == [binding.named("t")] * 2
+
+
+def test_missing_whole_numbers_of_pandas_get_the_hint_that_helps(registry: LocalRegistry) -> None:
+    pandas = pytest.importorskip("pandas")
+    numbers = {"type": "record", "name": "N", "fields": [{"name": "a", "type": ["null", "int"]}]}
+    frame = pandas.DataFrame({"a": [1, None]})
+    with KafkaAvroSerializer(conf(registry), numbers) as serializer:
+        with pytest.raises(EncodeError, match=r"a column of type double .hint: .*convert_dtypes\(\)"):
+            serializer.serialize_batch("numbers", frame)
+        with pytest.raises(EncodeError, match="cast the column"):
+            serializer.serialize_batch("numbers", pa.table({"a": [1.0]}))
+        assert len(serializer.serialize_batch("numbers", frame.convert_dtypes())) == 2

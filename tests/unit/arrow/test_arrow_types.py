@@ -17,7 +17,7 @@ pa = pytest.importorskip("pyarrow")
 from streamnative_serdes._schema import parse  # noqa: E402
 from streamnative_serdes.arrow import ColumnCodec, Columns, ColumnWriter, arrow_schema_of  # noqa: E402 - requires pyarrow
 from streamnative_serdes.codec import Codec, Duration  # noqa: E402
-from streamnative_serdes.errors import EncodeError, SchemaError  # noqa: E402
+from streamnative_serdes.errors import ConfigError, EncodeError, SchemaError  # noqa: E402
 
 DAY, NOW = dt.date(2024, 2, 29), dt.datetime(2024, 2, 29, 12, 30, 15, 123000)
 ID = UUID("bdd640fb-0667-4ad1-9c80-317fa3b1799d")
@@ -98,6 +98,13 @@ def test_nanoseconds_are_a_timestamp_or_a_number(kind: str) -> None:
     assert stamps.decode(data).column(0) == pa.array([number], stamp)
     assert numbers.decode(data).column(0) == pa.array([number])
     assert stamps.encode(stamps.decode(data)) == numbers.encode(numbers.decode(data)) == data
+
+
+def test_another_dialect_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"dialect: expected one of arrow, spark, spark-4\.0, got 'spark4'"):
+        arrow_schema_of('"int"', dialect="spark4")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="got None"):
+        ColumnCodec('"int"', dialect=None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -294,7 +294,8 @@ def test_a_check_as_json_has_verdict_and_reason(users: CommandLine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("strategy", "code"), [("BACKWARD", 1), ("FORWARD", 0), ("ALWAYS_COMPATIBLE", 0), ("ALWAYS_INCOMPATIBLE", 1)]
+    ("strategy", "code"),
+    [("BACKWARD", 1), ("backward", 1), ("FORWARD", 0), ("ALWAYS_COMPATIBLE", 0), ("ALWAYS_INCOMPATIBLE", 1)],
 )
 def test_a_check_here_goes_by_the_strategy_and_needs_the_right_to_read_alone(
     users: CommandLine, registry: LocalRegistry, strategy: str, code: int

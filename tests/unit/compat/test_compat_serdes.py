@@ -293,7 +293,7 @@ def test_values_that_ask_for_the_default_behaviour_are_accepted() -> None:
         "subject.name.strategy": topic_subject_name_strategy,
         "subject.name.strategy.conf": {},
         "subject.name.strategy.type": Strategy.TOPIC,
-        "normalize.schemas": True,
+        "normalize.schemas": "TRUE",
         "validation.rules.fail.fast": False,
     }
     AvroSerializer(client, USER, conf={**harmless, "schema.id.serializer": compat.prefix_schema_id_serializer})

@@ -265,6 +265,8 @@ def test_frames_of_any_kind_are_written_and_the_key_is_a_field_if_the_schema_has
         assert producer.write(pa.table({"id": pa.array([], pa.int64()), "who": pa.nulls(0)})) == 0
         assert producer.write(pa.table({"id": [5], "who": pa.nulls(1)})) == 1
     assert serializer.stats()["messages"] == 1  # and it is not closed
+    with pytest.raises(ConfigError, match="keep: expected a list of column names, got 'offset'"):
+        consuming(conf, "rows", keep="offset")
     with consuming(conf, "rows", keep=["key", "offset"]) as consumer:
         batch = read(consumer, 5)
     assert batch["id"].to_pylist() == [1, 2, 3, 4, 5]
