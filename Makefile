@@ -104,11 +104,12 @@ ON_SERVERS := tests/integration tests/interop/compat/test_confluent_scripts.py
 # Migration's take half of the time of all, most of it waiting for rebalances, transactions and servers that were killed:
 # beside the others, with a Kafka and a Pulsar of their own, they end at about the same time.
 MIGRATION := tests/integration/migration
+MIGRATION_WITH_SPARK := $(MIGRATION)/test_migrate_with_spark.py
 test-servers: $(BUILT)
 	$(PYTEST) $(ON_SERVERS) $(addprefix --ignore=,tests/integration/kop $(MIGRATION))
 
 test-migration: $(BUILT)
-	$(PYTEST) $(MIGRATION)
+	$(PYTEST) $(MIGRATION) --ignore=$(MIGRATION_WITH_SPARK)
 
 downloads: $(BUILT) ## download the servers and Java's libraries for tests (about 800 MB, once)
 	PYTHONPATH=tests/servers $(BIN)/python -m servers download
@@ -116,11 +117,11 @@ downloads: $(BUILT) ## download the servers and Java's libraries for tests (abou
 test-kop: $(BUILT)
 	$(PYTEST) tests/integration/kop
 
-# All tests that use the shared Spark session, so that one run starts it.
+# Tests that use the shared Spark session, so that one run starts it; migration's too, since migration takes longer.
 SPARK_PAGES := tests/docs/package/test_every_block.py::test_the_pages_on_connect_and_spark
 ON_SPARK := tests/spark tests/docs/spark
 test-spark: $(BUILT)
-	$(PYTEST) $(ON_SPARK) $(SPARK_PAGES)
+	$(PYTEST) $(ON_SPARK) $(SPARK_PAGES) $(MIGRATION_WITH_SPARK)
 
 # Kolkata is far from UTC, and not by whole hours, so naive local times become visible. With a part of the examples of
 # each property: test-long has them all, and ten times as many. Java and hypothesis are most of what an example takes.

@@ -7,10 +7,13 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from command import CommandLine
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient  # type: ignore[attr-defined]
 from consumed import Message
 from migrations import VERSIONS, Gauge, Sent, Sides, create, expected, new_name, read, register, send
 from servers import ConfluentRegistry, Kafka, Pulsar
@@ -131,3 +134,33 @@ def without_places(found: Any) -> Any:
                     for key, value, headers, when in copies]
         for partition, copies in found.items()
     }  # fmt: skip
+
+
+def check_places(found: dict[int, list[Any]]) -> None:
+    """The headers with the place in the source go up, without repetition."""
+    for partition, copies in found.items():
+        places = [next(data for name, data in headers if name == PLACE) for _, _, headers, _ in copies]
+        assert {place.split(b":")[0] for place in places} <= {b"%d" % partition}
+        offsets = [int(place.split(b":")[1]) for place in places]
+        assert offsets == sorted(set(offsets))
+
+
+def delete(bootstrap: str, *topics: str) -> None:
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    for future in admin.delete_topics(list(topics)).values():
+        future.result(LIMIT)
+
+
+def create_again(migration: Migration, topic: str) -> None:
+    """Delete a topic if it is there and create it again, which takes a moment until the broker has done the first."""
+    with suppress(KafkaException):
+        delete(migration.kafka, topic)
+    until = time.monotonic() + LIMIT
+    while True:
+        try:
+            size = {"max_message_bytes": "2000000"} if topic == migration.target else {}
+            create(migration.kafka, topic, **size)
+            return
+        except KafkaException:
+            assert time.monotonic() < until
+            time.sleep(0.1)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
-from contextlib import suppress
-from typing import Any
 
 import pytest
 from command import CommandLine
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient  # type: ignore[attr-defined]
-from copied_topic import LIMIT, Migration
+from copied_topic import LIMIT, Migration, create_again, delete
 from migrations import commit, create, expected, messages, new_name, read
 
 from streamnative_serdes.migration import Report, Route, State, TopicCopy, Wishes
@@ -19,27 +16,6 @@ from streamnative_serdes.migration.copying.resuming import ChangedTopicError
 
 pytestmark = pytest.mark.usefixtures("nothing_is_known")
 MODES = pytest.mark.parametrize("mode", [["--transactions", "on"], ["--transactions", "off"]], ids=["on", "off"])
-
-
-def delete(bootstrap: str, *topics: str) -> None:
-    admin = AdminClient({"bootstrap.servers": bootstrap})
-    for future in admin.delete_topics(list(topics)).values():
-        future.result(LIMIT)
-
-
-def create_again(migration: Migration, topic: str) -> None:
-    """Delete a topic if it is there and create it again, which takes a moment until the broker has done the first."""
-    with suppress(KafkaException):
-        delete(migration.kafka, topic)
-    until = time.monotonic() + LIMIT
-    while True:
-        try:
-            size = {"max_message_bytes": "2000000"} if topic == migration.target else {}
-            create(migration.kafka, topic, **size)
-            return
-        except KafkaException:
-            assert time.monotonic() < until
-            time.sleep(0.1)
 
 
 def of_target(migration: Migration) -> list[str]:
@@ -217,18 +193,3 @@ def test_groups_and_the_way_back_need_the_topics_of_the_progress(migration: Migr
         behind_copies(back)
     with pytest.raises(ChangedTopicError):
         move_groups(State.load(migration.state.path, route), ["any"], Wishes())
-
-
-def test_spark_goes_on_only_with_the_same_topics(migration: Migration, spark: Any) -> None:
-    from streamnative_serdes.migration.copying.spark_copy import SparkCopy
-
-    migration.send(messages(300, migration.ids))
-    wishes = Wishes(transactions=False)
-    for _ in range(2):
-        assert SparkCopy(migration.state, wishes, spark).run().copied == 300
-    create_again(migration, migration.source)
-    migration.sent = []
-    migration.send(messages(600, migration.ids, seed=2))
-    with pytest.raises(ChangedTopicError, match="the source is not the topic"):
-        SparkCopy(migration.state, wishes, spark).run()
-    assert sum(map(len, read(migration.kafka, migration.target).values())) == 300
