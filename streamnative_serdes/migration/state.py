@@ -121,6 +121,16 @@ class State:
         self.mapping, self.bytes_roots = found.mapping, found.bytes_roots
         return self.rewriter()
 
+    def save_findings(self) -> None:
+        """Write the findings, and leave the rest of the file: another step may have written it since it was loaded.
+
+        Raises:
+            FileError: as for :meth:`load` and :meth:`save`.
+        """
+        now = State.load(self.path, self.route) if self.path.exists() else self
+        now.findings = self.findings
+        now.save()
+
     def rewriter(self) -> Rewriter:
         """The rewriter of this migration's values.
 

@@ -138,7 +138,7 @@ def plan(state: State, options: PlanOptions | None = None, progress: Progress | 
 
     Raises:
         ConfigError: an option is not valid, or a name in ``accept``.
-        FileError: the state file cannot be written.
+        FileError: the state file cannot be written, or was damaged meanwhile.
         BrokerUnavailableError: the brokers of a side do not answer.
         BrokerRefusedError: a broker refuses, or the source does not exist.
         SchemaRegistryError: the registry of a side refuses, does not answer, or has the API of the other side's.
@@ -147,7 +147,7 @@ def plan(state: State, options: PlanOptions | None = None, progress: Progress | 
     judged((), options.accept)
     findings, target = _look(state, options, progress)
     if not options.dry_run:
-        state.save()
+        state.save_findings()
         if options.create and not target.exists and not findings.blocked:
             findings = _created(state, options, findings)
     return findings
@@ -196,10 +196,10 @@ def _created(state: State, options: PlanOptions, findings: Findings) -> Findings
     except ProblemsError as error:
         found = Findings(findings.tree, tuple(judged(dict.fromkeys((*others, *error.problems)), options.accept)))
         findings.tree["problems"] = [problem.tree() for problem in found.problems]
-        state.save()
+        state.save_findings()
         return found
     found = _recorded(state, findings.tree, target, judged(others, options.accept))
-    state.save()
+    state.save_findings()
     return found
 
 

@@ -32,6 +32,20 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+def test_findings_are_saved_beside_what_another_step_has_saved_meanwhile(tmp_path: Path) -> None:
+    slow = State.load(tmp_path / "state", route())
+    slow.findings = {"seen": [0]}
+    slow.save_findings()
+    other = State.load(slow.path, route())
+    other.map([7], 3, '"bytes"')
+    other.widened.append(Widened("topic", "persistent://a/b/c", None))
+    other.save()
+    slow.findings = {"seen": [1]}
+    slow.save_findings()
+    other.findings = {"seen": [1]}
+    assert State.load(slow.path, route()) == other
+
+
 def test_without_a_file_a_state_begins_empty_and_has_no_rewriter(tmp_path: Path) -> None:
     state = State.load(tmp_path / "state", route())
     assert state == State(tmp_path / "state", route())
