@@ -55,6 +55,9 @@ def key_source(value: str, option: str) -> Callable[[], ClientKey]:
     Raises:
         ConfigError: ``value`` is neither a path nor a valid URL.
     """
+    scheme, colon, rest = value.partition(":")
+    if scheme.lower() in ("data", "file"):
+        value = scheme.lower() + colon + rest
     if value.startswith("data:"):
         key = _parsed(_data(value, option), ConfigError, f"the key in {option}")
         return lambda: key
@@ -77,7 +80,7 @@ def _data(url: str, option: str) -> bytes:
     data = unquote_to_bytes(content)
     try:
         if comma:
-            return base64.b64decode(data, validate=True) if head.endswith(";base64") else data
+            return base64.b64decode(data, validate=True) if head.lower().endswith(";base64") else data
     except binascii.Error:
         pass
     raise ConfigError(f"{option} is not a valid data: URL", hint="such as data:application/json;base64,...")

@@ -214,7 +214,7 @@ def is_secret(key: str, value: Any = None) -> bool:
     if key.endswith("bearer.auth.token") and text.startswith("file:"):  # names the file of the secret
         return False
     if key.endswith("bearer.auth.private.key"):
-        return text.startswith("data:")
+        return text.lower().startswith("data:")
     option = OPTIONS.get(key)
     if option is not None:
         return option.secret and not _ADDRESSES.search(key)

@@ -160,6 +160,10 @@ MORE_SHAPES: dict[str, Callable[[World], dict[str, Any]]] = {
         "bearer.auth.credentials.source": "SASL_INHERIT",
         "sasl.password": CANARY,
     },
+    "a data: URL in capital letters": lambda world: {
+        **_issuer(world),
+        "bearer.auth.private.key": f"DATA:application/json;BASE64,{base64.b64encode(KEY_FILE.encode()).decode()}",
+    },
     "a key file": lambda world: {**_issuer(world), "bearer.auth.private.key": str(_file(world, KEY_FILE))},
     "a key file that is cut": lambda world: {
         **_issuer(world),

@@ -193,6 +193,8 @@ def test_a_bad_key_file_is_an_error_that_does_not_show_it(
     [
         "data:application/json;base64,???",
         "data:nothing",
+        f"DATA:application/json;base64,???{SECRET}",
+        f"Data:{SECRET}",
         "data:,{}",
         "https://example.org/key.json",
         "file://elsewhere/key.json",

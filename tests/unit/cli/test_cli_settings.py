@@ -193,7 +193,8 @@ def test_an_address_with_a_password_is_refused_and_not_shown(option: str) -> Non
 def test_the_name_of_a_secret_file_is_not_a_secret() -> None:
     assert not is_secret("bearer.auth.token", "file:///run/token")
     assert not is_secret("bearer.auth.private.key", "/run/key.json")
-    assert is_secret("bearer.auth.private.key", "data:application/json;base64,e30=")
+    for scheme in ("data", "DATA", "Data"):
+        assert is_secret("bearer.auth.private.key", f"{scheme}:application/json;base64,e30=")
 
 
 def test_a_secret_is_taken_from_where_the_command_line_says(tmp_path: Path) -> None:
