@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any, Final
 
 from streamnative_serdes._config import Option, checks
@@ -21,6 +22,16 @@ from .schema import Schema
 from .values import NOTHING, SchemaAndValue
 
 BASE64, NUMERIC = "BASE64", "NUMERIC"
+_lock = threading.RLock()  # of all converters; a finalizer may use one meanwhile
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _decimal_format(value: object) -> str:
@@ -102,13 +113,12 @@ class JsonOptions:
 
 
 class _Configured:
-    """The options of a converter, and what it keeps by them; threads share it. A lock guards the writers."""
+    """The options of a converter, and what it keeps by them; threads share it. ``_lock`` guards the writers."""
 
     def __init__(self, options: JsonOptions) -> None:
         self.options = options
         self._envelopes = Envelopes(options.form, options.cache_size, options.max_depth)
         self._writers: OrderedDict[Schema, tuple[str, Write]] = OrderedDict()
-        self._lock = Lock()
         self._fixed = None if options.schema_content is None else self._content(options.schema_content)
 
     def _content(self, text: str) -> KnownSchema:
@@ -126,14 +136,14 @@ class _Configured:
 
     def _writer(self, schema: Schema) -> tuple[str, Write]:
         """The schema's JSON and the function that writes its values, made once."""
-        with self._lock:
+        with _lock:
             found = self._writers.get(schema)
             if found is not None:
                 self._writers.move_to_end(schema)
                 return found
         form = self.options.form
         made = to_json(schema, form) if self.options.schemas else "", writer(schema, form)
-        with self._lock:
+        with _lock:
             self._writers[schema] = made
             while len(self._writers) > max(self.options.cache_size, 1):
                 self._writers.popitem(last=False)

@@ -11,6 +11,7 @@ the bytes of a known envelope has its schema; only the payload is parsed. Others
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections import OrderedDict
@@ -27,6 +28,16 @@ from .schema import Schema, Type
 
 _NAMES: Final = {kind: kind.value for kind in Type} | {Type.FLOAT32: "float", Type.FLOAT64: "double"}
 _TYPES: Final = {name: kind for kind, name in _NAMES.items()}
+_lock = threading.RLock()  # of all Envelopes; a finalizer may read a message meanwhile
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def to_json(schema: Schema, form: Form) -> str:
@@ -160,7 +171,7 @@ class KnownSchema(NamedTuple):
 
 
 class Envelopes:
-    """Splits messages into schema and payload. Threads share it: a lock guards the map, and the last is one tuple.
+    """Splits messages into schema and payload. Threads share it: ``_lock`` guards the map, and the last is one tuple.
 
     Args:
         form: how values are read.
@@ -173,7 +184,6 @@ class Envelopes:
         self._last: tuple[bytes, KnownSchema] | None = None
         self._known: OrderedDict[bytes, KnownSchema] = OrderedDict()  # by the bytes in front of the payload
         self._size = 0
-        self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._known)
@@ -193,7 +203,7 @@ class Envelopes:
         if last is not None and data.startswith(last[0]):
             return last
         prefix = data[: data.find(_PAYLOAD) + len(_PAYLOAD)]
-        with self._lock:
+        with _lock:
             found = self._known.get(prefix)
             if found is None:
                 return None
@@ -237,7 +247,7 @@ class Envelopes:
         prefix = self._prefix(data)
         if prefix is None or not self._most or len(prefix) > MAX_TEXT:
             return
-        with self._lock:
+        with _lock:
             if prefix not in self._known:
                 self._known[prefix] = known
                 self._size += len(prefix)

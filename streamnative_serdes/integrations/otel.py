@@ -8,6 +8,7 @@ Requests to registries go through ``requests``: opentelemetry-instrumentation-re
 from __future__ import annotations
 
 import inspect
+import os
 import threading
 import time
 import weakref
@@ -106,8 +107,17 @@ def _counted(serdes: Any, counter: str, *, by_topic: bool) -> Iterator[tuple[int
         yield total, {}
 
 
-_lock: Final = threading.Lock()
+_lock = threading.RLock()  # a finalizer may come by
 _meters: Final[weakref.WeakKeyDictionary[metrics.MeterProvider, _Meters]] = weakref.WeakKeyDictionary()
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 # Metrics of SerDes

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TypeVar
 
 HANG_SECONDS = 90.0  # enough even for a busy machine
@@ -91,3 +91,28 @@ def _keep(outcome: Future[_T], work: Callable[[], _T]) -> None:
         outcome.set_result(work())
     except BaseException as error:  # noqa: BLE001 - raised again in the waiting thread
         outcome.set_exception(error)
+
+
+def forked_while_held(lock: AbstractContextManager[object], work: Callable[[], object]) -> int:
+    """The exit code of a child that does this work, forked while another thread held the lock; 1 if it fails."""
+    held, forked = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            held.set()
+            assert forked.wait(HANG_SECONDS)
+
+    holding = threading.Thread(target=hold)
+    holding.start()
+    assert held.wait(HANG_SECONDS)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    forked.set()
+    join(holding)
+    return exit_code(child)

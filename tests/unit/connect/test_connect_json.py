@@ -6,12 +6,14 @@ import base64
 import datetime as dt
 import json
 import math
+import os
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal as PythonDecimal
 from typing import Any
 
 import pytest
+from waiting import forked_while_held
 
 from streamnative_serdes.connect import (
     BOOLEAN,
@@ -34,6 +36,8 @@ from streamnative_serdes.connect import (
     Struct,
     Time,
     Timestamp,
+    json_converter,
+    json_schema,
 )
 from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError
 
@@ -398,3 +402,15 @@ def test_configure_takes_the_options_of_a_worker_and_ignores_others() -> None:
     converter = JsonConverter()
     converter.configure({"schemas.enable": "false", "bootstrap.servers": "x"}, is_key=True)
     assert converter.from_connect_data("t", INT32, 1) == b"1"
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
+@pytest.mark.parametrize("module", [json_converter, json_schema])
+def test_a_child_forked_while_another_thread_holds_the_lock_writes_and_reads(module: Any) -> None:
+    def work() -> None:
+        converter = JsonConverter()
+        message = converter.from_connect_data("t", INT64, 7)
+        assert converter.to_connect_data("t", message).value == 7
+
+    assert forked_while_held(module._lock, work) == 0

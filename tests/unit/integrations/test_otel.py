@@ -34,6 +34,7 @@ from opentelemetry.semconv.attributes import (
 )
 from opentelemetry.semconv.metrics import http_metrics
 from opentelemetry.trace import SpanKind, StatusCode
+from waiting import forked_while_held
 
 from streamnative_serdes import KafkaAutoConsumeDeserializer, KafkaAvroDeserializer, KafkaAvroSerializer, header
 from streamnative_serdes.errors import ConfigError, DecodeError
@@ -488,3 +489,10 @@ def test_messages_of_other_framings_are_reported(conf: dict[str, Any], telemetry
     reported = {name.removeprefix("streamnative.serdes.") for name in telemetry.metrics()}
     # io: bytes, failures: errors; hits are messages without misses.
     assert len(reported) == len(deserializer.stats().keys() - {"hits", "registry_calls"})
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
+def test_a_child_forked_while_the_lock_is_held_observes(conf: dict[str, Any], telemetry: Telemetry) -> None:
+    serdes = KafkaAvroDeserializer(conf)
+    assert forked_while_held(otel._lock, lambda: telemetry.observe(serdes)) == 0
