@@ -73,8 +73,9 @@ def copy_sources() -> None:
     folder = Path(autoapi_dirs[0])
     shutil.rmtree(folder.parent, ignore_errors=True)
     shutil.copytree(ROOT / PACKAGE, folder, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
-    spark = folder / "spark" / "__init__.py"  # imported at first use
-    spark.write_text(re.sub(r"(?m)^if TYPE_CHECKING:\n|^    (?=from )", "", spark.read_text()))
+    for package in ("spark", "integrations/consuming"):  # imported at first use
+        lazy = folder / package / "__init__.py"
+        lazy.write_text(re.sub(r"(?m)^if TYPE_CHECKING:\n|^    (?=from )", "", lazy.read_text()))
     connect = folder / "connect" / "schema.py"  # two names in a line
     connect.write_text(
         re.sub(r"(?m)^(\w+), (\w+) = (Schema\(.*\)), (Schema\(.*\))$", r"\1 = \3\n\2 = \4", connect.read_text())
