@@ -84,10 +84,8 @@ def ruled(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(state: State, **given: Any) -> None:
-        findings = state.findings or {}
-        probe, target = findings.get("probe") or {}, findings.get("target") or {}
+        probe = (state.findings or {}).get("probe") or {}
         kept = {name: probe.get(name, True) for name in ("null_headers", "raw_headers")}
-        kept["null_keys"] = "compact" not in target.get("settings", {}).get("cleanup.policy", "")
         rules = Rules(**{name: given.pop(name) for name in _RULES}, **kept)
         command(state, rules=rules, start=_start(state, given.pop("start")), **given)
 

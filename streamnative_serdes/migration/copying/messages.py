@@ -45,7 +45,6 @@ class Rules:
         check: decode each value; a message whose value cannot be decoded is bad.
         null_headers: whether the target's broker keeps headers whose value is null.
         raw_headers: whether the target's broker keeps headers whose value is not UTF-8.
-        null_keys: whether the target takes messages without a key, which one that is compacted does not.
         allow_header_loss: copy messages with headers that the target's broker does not keep: null becomes empty.
         allow_time_loss: copy messages without a time, or of 1970-01-01T00:00:00.000Z: copies get the time of copying.
     """
@@ -54,7 +53,6 @@ class Rules:
     check: bool = False
     null_headers: bool = True
     raw_headers: bool = True
-    null_keys: bool = True
     allow_header_loss: bool = False
     allow_time_loss: bool = False
 
@@ -107,8 +105,6 @@ class MessageCopier:
         key: bytes | None = message.key()
         headers: Any = message.headers()
         _, moment = message.timestamp()
-        if key is None and not self._rules.null_keys:
-            raise BadMessageError("it has no key, which a compacted target refuses")
         if moment <= 0:
             moment = self._untimed(moment)
         if self._strips:

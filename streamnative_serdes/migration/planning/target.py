@@ -182,7 +182,7 @@ def _compaction(source: Mapping[str, str], target: Mapping[str, str], seen: Sour
         yield Problem(
             "null-keys",
             f"the target is compacted, which refuses messages without a key, and {seen.null_keys} of those read have "
-            "none: they would go to the dead letters",
+            "none: the copy would end at the first one",
             "set cleanup.policy=delete on the target",
         )
 

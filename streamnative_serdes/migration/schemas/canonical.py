@@ -271,6 +271,7 @@ def schemas_of(route: Route, *, reading: bool) -> Iterator[SideSchemas]:
             except MissingEndpointError as error:
                 if isinstance(name, int) or route.framings is not None:
                     raise
+                confluent.subjects()  # raises too if the address is wrong: then the schema may be there
                 raise SchemaNotFoundError(error.message, status=error.status, url=error.url) from error
             if found.schema_type != "AVRO":
                 return found.schema_type, found.schema_str

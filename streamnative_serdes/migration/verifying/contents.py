@@ -223,8 +223,6 @@ class SourceContents(_Contents):
         value: Any = message.value()
         timestamp: Any = message.timestamp()
         offset: Any = message.offset()
-        if key is None and not self._rules.null_keys:
-            raise BadMessageError("it has no key, which a compacted target refuses")
         if timestamp[0] != TIMESTAMP_CREATE_TIME or timestamp[1] <= 0:
             timestamp = self._time(timestamp[1])
         body = None

@@ -204,17 +204,6 @@ def test_what_keys_name_is_asked_for_once() -> None:
         assert max(registry.calls.values()) == 1
 
 
-def test_a_message_without_a_key_is_bad_for_a_compacted_target() -> None:
-    keyless, keyed = Message(header.pack_id(7)), Message(header.pack_id(7), b"")
-    compacted = Rules(null_keys=False)
-    contents = SourceContents("forward", frozenset([7]), SideSchemas(fetch), compacted)
-    for of in (MessageCopier(FORWARD, SideSchemas(fetch), compacted).copy, contents.of):
-        of(keyed)
-        with pytest.raises(BadMessageError, match="it has no key, which a compacted target refuses"):
-            of(keyless)
-    assert copied(keyless)[1] is None
-
-
 def test_a_message_whose_guid_is_unknown_to_a_registry_without_guids_is_bad() -> None:
     """``guids`` is a problem that can be accepted: such messages become dead letters."""
     guid = UUID(int=1)
