@@ -81,7 +81,7 @@ class ConfluentRegistryClient(RestClient):
             raise
 
     def version(self, subject: str, version: int | Literal["latest"], *, deleted: bool = False) -> ConfluentSchema:
-        """A version of the subject's schema; they start at 1. ``deleted``: also one that is not deleted for good."""
+        """A version of the subject's schema; they start at 1. ``deleted``: also if it was deleted, but not for good."""
         path = f"{_path(subject)}/versions/{version}{'?deleted=true' if deleted else ''}"
         request = self._get(path, f"read version {version} of subject {_shown(subject)}")
         if version != "latest" and not 1 <= version <= MAX_ID:

@@ -265,7 +265,7 @@ def refusal(request: ApiRequest, reply: Reply, sign_in_hint: str) -> SchemaRegis
         hint = "Pulsar 2.8 to 2.10 also answers this for a missing permission: they require an admin of the tenant"
     elif reply.status in (400, 404, 405) and not reason and hint_for(request, reply):
         hint = hint_for(request, reply)
-        if reply.status == 404 and not _behind_a_proxy(request, reply):
+        if reply.status == 404 and not _is_of_pulsar(request, reply):
             kind = MissingEndpointError  # else each message would be bad by itself, and be skipped
     elif reply.status == 404 and request.method == "POST":
         hint = "check pulsar.tenant and pulsar.namespace; Pulsar does not create them automatically"
@@ -282,8 +282,8 @@ def refusal(request: ApiRequest, reply: Reply, sign_in_hint: str) -> SchemaRegis
     )
 
 
-def _behind_a_proxy(request: ApiRequest, reply: Reply) -> bool:
-    """Whether a page without a reason, as of Pulsar 2.8 to 2.10, names the path in its API, without a proxy's."""
+def _is_of_pulsar(request: ApiRequest, reply: Reply) -> bool:
+    """Whether Pulsar 2.8 to 2.10 has sent this page: it names the path without the part that a proxy adds."""
     return reply.text("url") == request.path.partition("?")[0]
 
 

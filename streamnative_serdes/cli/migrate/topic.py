@@ -84,7 +84,8 @@ def topic(
     with _signals() as stopped:
         report = _copy(state, wishes, stopped, engine == "spark", master)
         # Ctrl-C is the usual end of --follow; otherwise whoever stops the copy does not want more to be changed.
-        moved = move_groups(state, groups, wishes) if groups and (wishes.follow or report.ended) else []
+        done = report.ended or (wishes.follow and not report.hidden)
+        moved = move_groups(state, groups, wishes) if groups and done else []
     _tell(state, report, moved, wishes)
     if report.hidden:
         hint = "run this again when it has ended: its producer may go on, or the broker aborts it in time"

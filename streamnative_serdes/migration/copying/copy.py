@@ -292,6 +292,8 @@ class _Run:
         advanced = {partition: self._advanced(partition, batch, targets) for partition in partitions}
         self._outlet.commit((self._topic.name, *words) for words in self._topic.all_words(advanced))
         progress.update(advanced)
+        if batch.seen:  # an earlier attempt has met no refused message, or it was not among these
+            self._outlet.noted = not self._wishes.transactions
         self._unwritten, self._committed = set(), time.monotonic()
 
     def _advanced(self, partition: int, batch: _Batch, targets: Mapping[int, Message]) -> Progress:

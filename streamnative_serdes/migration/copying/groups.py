@@ -84,15 +84,13 @@ def move_groups(state: State, groups: Sequence[str], wishes: Wishes, *, dry_run:
     progress = ProgressTopic(route.writing.kafka, route.target, None).read()
     require_known(route, progress)
     reading: Any = client(AdminClient, dict(route.reading.kafka), route.source)
-    there = bounds(route.reading.kafka, route.source, committed=False)  # groups may read messages of open transactions
-    ends = {partition: end for partition, (_, end) in there.items()}
+    partitions = sorted(bounds(route.reading.kafka, route.source))
+    places = [(group, place) for group in groups for place in _offsets(reading, group, route.source, partitions)]
+    # Asked later than the groups' offsets, since both may grow. Groups may read messages of open transactions.
+    ends = {number: end for number, (_, end) in bounds(route.reading.kafka, route.source, committed=False).items()}
     with schemas_of(route, reading=True) as schemas:
         walk = _Walk(state, MessageCopier(state.rewriter(), schemas, wishes.rules), progress, wishes.start, ends)
-        found = [
-            walk.moved(group, place.partition, place.offset)
-            for group in groups
-            for place in _offsets(reading, group, route.source, sorted(ends))
-        ]
+        found = [walk.moved(group, place.partition, place.offset) for group, place in places]
     if not dry_run:
         writing: Any = client(AdminClient, dict(route.writing.kafka), route.target)
         for group in groups:

@@ -156,7 +156,7 @@ class Outlet:
         self, kafka: Mapping[str, Any], topic: str, *, transactions: bool, largest: int = 0, noted: bool = False
     ) -> None:
         self._topic, self.transactions, self._open = topic, transactions, False
-        self._noted = noted or not transactions  # without them, only its own report says that a message is missing
+        self.noted = noted or not transactions  # without them, only its own report says that a message is missing
         self.is_owner: Callable[[], bool] = lambda: False  # before the claim
         name = {"transactional.id": f"streamnative-serdes.migrate.{topic}"} if transactions else {}
         size = {"message.max.bytes": max(largest, 1_000)} if largest else {}
@@ -183,7 +183,7 @@ class Outlet:
 
     def send(self, copies: Iterable[Placed], marked: Container[int] = ()) -> None:
         """Send copies; :meth:`flush` returns each partition's last one whose place in ``copies`` is ``marked``."""
-        produce, topic, everything = self._sender.client.produce, self._topic, self._noted
+        produce, topic, everything = self._sender.client.produce, self._topic, self.noted
         with self._explained():
             for place, (partition, offset, (value, key, given, moment)) in enumerate(copies):
                 headers: Any = given
@@ -283,7 +283,7 @@ class Outlet:
         fault, topic = error.fault, error.refused.topic()
         if topic != self._topic and fault.code() == KafkaError.MSG_SIZE_TOO_LARGE:
             return _letter_too_large(topic, error.refused.value())
-        if self._noted and fault.name() in _REFUSALS:
+        if self.noted and fault.name() in _REFUSALS:
             return SerdesError(
                 f"the broker refused the message of partition {error.refused.partition()} with key "
                 f"{error.refused.key()!r:.80}, or a later one in its batch: {fault.str()}",

@@ -193,7 +193,8 @@ def _by_what_is_there(
     """As find_places, from the copies and dead letters that a process has sent without committing its progress."""
     places, kafka = {partition: progress.next for partition, progress in known.items()}, route.writing.kafka
     place = partial(_place, mark_of(source))
-    begins = {number: places.get(number, wishes.start.get(number, 0)) for number in _settled(kafka, route.target)}
+    partitions = _settled(kafka, route.target, place)
+    begins = {number: places.get(number, wishes.start.get(number, 0)) for number in partitions}
     letters = _letters_there(route, source, known, wishes, begins)
     for partition, begin in begins.items():
         copies = _named(kafka, route.target, partition, place, begin)
@@ -249,8 +250,8 @@ def _letters_there(
     return {number: {offset for offset in offsets if offset >= begins[number]} for number, offsets in found.items()}
 
 
-def _settled(kafka: Mapping[str, Any], topic: str) -> Iterable[int]:
-    """The topic's partitions, once no more copies of a killed process arrive; other messages may.
+def _settled(kafka: Mapping[str, Any], topic: str, place: Callable[[Message], int | None]) -> Iterable[int]:
+    """The topic's partitions, once no more copies of a killed process, which have a ``place``, arrive; others may.
 
     Raises:
         SerdesError: copies go on arriving.
@@ -260,7 +261,7 @@ def _settled(kafka: Mapping[str, Any], topic: str) -> Iterable[int]:
         time.sleep(_SETTLED_SECONDS)
         now = bounds(kafka, topic)
         begins = {number: end for number, (low, end) in before.items() if (low, end) != now.get(number)}
-        if not begins or all(_place_of(message) is None for message in committed_messages(kafka, topic, begins)):
+        if not begins or all(place(message) is None for message in committed_messages(kafka, topic, begins)):
             return now
         if time.monotonic() > until:
             raise another_process(topic)
@@ -280,13 +281,9 @@ def _named(
     return found
 
 
-def _place_of(message: Message) -> bytes | None:
-    headers: Any = message.headers() or ()
-    return next((data for name, data in headers if name == PLACE), None)
-
-
 def _place(mark: str, message: Message) -> int | None:
-    text = _place_of(message)
+    headers: Any = message.headers() or ()
+    text = next((data for name, data in headers if name == PLACE), None)
     if text is None:
         return None
     partition, _, rest = text.decode("ascii", "replace").partition(":")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from streamnative_serdes._kafka import idempotence
 from streamnative_serdes._rewriting import BadMessageError, Rewriter, UnmappedSchemaError
-from streamnative_serdes.errors import ConfigError, RawMessage
+from streamnative_serdes.errors import ConfigError, RawMessage, SchemaError
 from streamnative_serdes.migration.route import Route
 from streamnative_serdes.migration.schemas.canonical import schemas_of
 from streamnative_serdes.migration.state import State
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 ROUND: Final = 1_000_000  # offsets of each partition in a job, after which the progress is written
 _DONE: Final = (  # the columns of _Done
-    "partition int, copied bigint, bad bigint, last bigint, target bigint, stopped bigint, name string, read string, "
-    "sent string"
+    "partition int, copied bigint, bad bigint, last bigint, target bigint, stopped bigint, name string, reason string, "
+    "read string, sent string"
 )
 
 
@@ -160,9 +160,10 @@ class _Done:
     bad: int = 0  # messages among the dead letters
     last: int | None = None  # offset of the last message that was copied
     target: int | None = None  # offset of the copy of this message
-    # offset of the message where the task stopped, since the message's schema has not been copied
+    # offset of the message where the task stopped, since its schema has not been copied, or cannot be
     stopped: int | None = None
-    name: str | None = None  # the name of this schema
+    name: str | None = None  # the name of this schema, if it has not been copied
+    reason: str | None = None
     read: str | None = None  # the last message of the source that was read, as JSON
     sent: str | None = None  # the digest of the last copy
 
@@ -187,7 +188,7 @@ def _advanced(before: Progress, end: int, done: _Done | None) -> Progress:
 def _raise_stopped(done: Mapping[int, _Done], route: Route) -> None:
     for each in done.values():
         if each.stopped is not None:
-            error = UnmappedSchemaError(each.name or "")
+            error = SchemaError(each.reason or "") if each.name is None else UnmappedSchemaError(each.name)
             error.raw = RawMessage(None, None, each.partition, each.stopped)
             raise error.at(topic=route.source)
 
@@ -255,8 +256,9 @@ class _CopyTask:
                 self._send_letter(DeadLetter.of(message, str(error)), out)  # type: ignore[arg-type]
             done.bad += 1
             return True
-        except UnmappedSchemaError as error:
-            done.stopped, done.name = offset, str(error.name)
+        except SchemaError as error:
+            name = str(error.name) if isinstance(error, UnmappedSchemaError) else None
+            done.stopped, done.name, done.reason = offset, name, error.message
             return False
         out.send(value, key, headers, partition, moment)  # type: ignore[arg-type]
         done.copied, done.last, tail.sent = done.copied + 1, offset, (key, value)

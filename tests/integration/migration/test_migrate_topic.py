@@ -295,7 +295,7 @@ def test_a_copy_that_the_broker_refuses_is_named(migration: Migration, mode: str
     assert "or a later one in its batch: Broker: Invalid timestamp" in failed["message"]
     assert migration.target in failed["message"]
     assert "message.timestamp.before.max.ms" in failed["hint"]
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60  # not five attempts
 
 
 def test_a_message_of_a_schema_that_cannot_be_copied_is_named_behind_what_is_before_it(migration: Migration) -> None:
