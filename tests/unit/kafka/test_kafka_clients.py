@@ -52,7 +52,7 @@ def test_every_client_of_the_package_is_created_in_that_place() -> None:
         for path in PACKAGE.rglob("*.py")
         if made.search(path.read_text(encoding="utf-8"))
     }
-    assert found == {"spark/datasource/user_options/names.py", "testing/mock_broker.py"}
+    assert found == {"_config/kafka_client.py", "testing/mock_broker.py"}
 
 
 def test_no_future_of_a_client_is_waited_for_without_a_limit() -> None:
