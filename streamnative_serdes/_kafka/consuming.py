@@ -400,9 +400,7 @@ class TopicConsumer:
         Brokers confirm a commit before all partitions have it: such transactions are awaited, for a few seconds. Where
         the end is higher than the bounds all the same, a transaction is open, and messages behind it cannot be read.
         """
-        everything = {**self._kafka, "isolation.level": "read_uncommitted"}
-        with TopicConsumer(everything, self._topic, committed=False) as consumer:
-            ends = {number: high for number, (_, high) in consumer.bounds().items()}
+        ends = {number: high for number, (_, high) in bounds(self._kafka, self._topic, committed=False).items()}
         until = time.monotonic() + _SETTLING_SECONDS
         while True:
             found = self.bounds(ends)

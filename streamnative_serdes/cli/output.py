@@ -46,7 +46,7 @@ try:
 
     _KAFKA_REFUSED: tuple[type[Exception], ...] = (BrokerRefusedError, BrokerUnavailableError)
     _OF_KAFKA: tuple[type[Exception], ...] = (KafkaException,)
-except ModuleNotFoundError:  # commands without a client of Kafka's work without it
+except ModuleNotFoundError:  # commands that need no Kafka client work without it
     _KAFKA_REFUSED = _OF_KAFKA = ()
 
 # Controls, line separators, marks of direction, invisible characters and halves of surrogate pairs.

@@ -221,7 +221,7 @@ def get(connection: Connection, topic: str, number: int | None, every: bool, raw
         raise click.UsageError("--all and --version exclude each other")
     with connection.client() as client:
         if every:
-            found = client.all_versions(topic) or [client.latest(topic)]  # which says why there is none
+            found = client.all_versions(topic) or [client.latest(topic)]  # raises, with the reason
         else:
             found = [client.latest(topic) if number is None else client.by_version(topic, number)]
     if as_json():

@@ -107,7 +107,7 @@ def _counted(serdes: Any, counter: str, *, by_topic: bool) -> Iterator[tuple[int
         yield total, {}
 
 
-_lock = threading.RLock()  # a finalizer may come by
+_lock = threading.RLock()  # reentrant: a finalizer may take it meanwhile
 _meters: Final[weakref.WeakKeyDictionary[metrics.MeterProvider, _Meters]] = weakref.WeakKeyDictionary()
 
 

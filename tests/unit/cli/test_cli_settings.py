@@ -263,7 +263,7 @@ def test_a_missing_address_is_a_usage_error(arguments: tuple[str, ...], complain
         ("--set zzzzzzzzzz=1", "unknown option 'zzzzzzzzzz'", "docs/config.md and librdkafka's CONFIGURATION.md"),
     ],
 )
-def test_a_misspelt_option_is_refused_by_commands_without_a_client_of_kafkas_too(
+def test_a_misspelt_option_is_refused_by_commands_that_need_no_kafka_client(
     given: str, complaint: str, hint: str
 ) -> None:
     ended = CommandLine(URL)("schemas", "delete", "users", "--yes", *given.split(), code=2)
