@@ -26,8 +26,6 @@ Compiled code looks for the prefixes (``prefix_size`` in _header.pxd), and asks 
 from __future__ import annotations
 
 import itertools
-import os
-import threading
 import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping
@@ -37,7 +35,7 @@ from uuid import UUID
 
 from streamnative_serdes import _call_path, header
 from streamnative_serdes import _config as config
-from streamnative_serdes._topics.cache import LruMap
+from streamnative_serdes._topics.cache import ForkSafeLock, LruMap
 from streamnative_serdes.errors import DecodeError
 
 HEADER: Final = "__value_schema_id"
@@ -47,7 +45,7 @@ _MOST_UNKNOWN = 16  # ids of one topic that the registry does not have, and that
 _SIZE_BIT, _SECOND_BIT, _FOREIGN_BIT = 52, 51, 50  # of a key, see _header.pxd
 # No two signs of a process have the same: a thread may read while another one gives the deserializer other framings.
 _numbers = itertools.count()
-_lock = threading.RLock()  # of all Signs; a finalizer may read a message meanwhile
+_lock = ForkSafeLock()  # of all Signs
 _GLUE_SIZE: Final = 18  # bytes
 PACKED: Final = b"\x03\x05"
 _AVRO_TYPE: Final = b"avro/binary+"
@@ -66,15 +64,6 @@ class ForeignId(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.value}"
-
-
-def _after_fork() -> None:
-    global _lock
-    _lock = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 SchemaName = int | bytes | ForeignId  # an id (int) or GUID of Confluent's, or the id of another registry

@@ -69,6 +69,24 @@ def _hashable(value: object) -> Hashable:
     return value
 
 
+class ForkSafeLock:
+    """A reentrant lock, free in a forked child though another thread held it at the fork. Lives with the process."""
+
+    def __init__(self) -> None:
+        self._renew()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._renew)
+
+    def _renew(self) -> None:
+        self._lock = threading.RLock()  # reentrant: a finalizer may take it meanwhile
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_error: object) -> None:
+        self._lock.release()
+
+
 class Shared(Generic[_T]):
     """Objects by options; the oldest of more than 64 is dropped, and stays with its users. Lives with the process.
 
@@ -77,7 +95,7 @@ class Shared(Generic[_T]):
 
     def __init__(self) -> None:
         self.made: dict[Hashable, _T] = {}
-        self._lock = threading.RLock()  # a finalizer may ask for an object meanwhile
+        self._lock = ForkSafeLock()
         self._alive: WeakValueDictionary[int, _T] = WeakValueDictionary()  # by id
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._after_fork)
@@ -107,6 +125,5 @@ class Shared(Generic[_T]):
             self.made.clear()
 
     def _after_fork(self) -> None:
-        self._lock = threading.RLock()
         for each in self.alive():
             each.after_fork()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +11,7 @@ from streamnative_serdes._config import Option, checks
 from streamnative_serdes._config.option import checked
 from streamnative_serdes._formats.jackson.parsing import parse
 from streamnative_serdes._nearest import did_you_mean
+from streamnative_serdes._topics.cache import ForkSafeLock
 from streamnative_serdes.errors import ConfigError, DecodeError, EncodeError, NestedTooDeeplyError, SerdesError
 
 from .converter import Converter
@@ -22,16 +21,7 @@ from .schema import Schema
 from .values import NOTHING, SchemaAndValue
 
 BASE64, NUMERIC = "BASE64", "NUMERIC"
-_lock = threading.RLock()  # of all converters; a finalizer may use one meanwhile
-
-
-def _after_fork() -> None:
-    global _lock
-    _lock = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+_lock = ForkSafeLock()  # of all converters
 
 
 def _decimal_format(value: object) -> str:

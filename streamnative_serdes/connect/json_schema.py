@@ -11,15 +11,14 @@ the bytes of a known envelope has its schema; only the payload is parsed. Others
 
 from __future__ import annotations
 
-import os
 import re
-import threading
 from collections import OrderedDict
 from typing import Any, Final, NamedTuple
 
 from streamnative_serdes._formats.faults import described
 from streamnative_serdes._formats.jackson.notation import quoted
 from streamnative_serdes._formats.jackson.parsing import parse, parse_at
+from streamnative_serdes._topics.cache import ForkSafeLock
 from streamnative_serdes.errors import DecodeError, SchemaError
 
 from .builder import SchemaBuilder
@@ -28,16 +27,7 @@ from .schema import Schema, Type
 
 _NAMES: Final = {kind: kind.value for kind in Type} | {Type.FLOAT32: "float", Type.FLOAT64: "double"}
 _TYPES: Final = {name: kind for kind, name in _NAMES.items()}
-_lock = threading.RLock()  # of all Envelopes; a finalizer may read a message meanwhile
-
-
-def _after_fork() -> None:
-    global _lock
-    _lock = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+_lock = ForkSafeLock()  # of all Envelopes
 
 
 def to_json(schema: Schema, form: Form) -> str:

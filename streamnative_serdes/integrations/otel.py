@@ -8,8 +8,6 @@ Requests to registries go through ``requests``: opentelemetry-instrumentation-re
 from __future__ import annotations
 
 import inspect
-import os
-import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +22,7 @@ try:
 except ModuleNotFoundError as missing:
     raise ModuleNotFoundError(f"{missing.name} is not installed: pip install opentelemetry-api") from None
 
+from streamnative_serdes._topics.cache import ForkSafeLock
 from streamnative_serdes.errors import ConfigError
 
 __all__ = ["context_of", "instrument", "observe", "process", "uninstrument"]
@@ -107,17 +106,8 @@ def _counted(serdes: Any, counter: str, *, by_topic: bool) -> Iterator[tuple[int
         yield total, {}
 
 
-_lock = threading.RLock()  # reentrant: a finalizer may take it meanwhile
+_lock = ForkSafeLock()
 _meters: Final[weakref.WeakKeyDictionary[metrics.MeterProvider, _Meters]] = weakref.WeakKeyDictionary()
-
-
-def _after_fork() -> None:
-    global _lock
-    _lock = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 # Metrics of SerDes

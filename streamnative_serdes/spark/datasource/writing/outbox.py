@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from streamnative_serdes._kafka import (
@@ -27,7 +26,7 @@ Headers: TypeAlias = Sequence[tuple[str, bytes]]
 
 ValueAndKey: TypeAlias = tuple[bytes | None, str | bytes | None]  # value and key
 
-_LOOK_EVERY: Final = 1_000  # messages between two checks for failed deliveries, and of a batch
+_LOOK_EVERY: Final = 1_000  # messages between two checks for failed deliveries
 _QUEUE_SECONDS: Final = 0.1  # per wait for space in the queue
 _DEFAULTS: Final[Mapping[str, Any]] = {
     "linger.ms": 50,  # larger batches; a task waits for its deliveries only once, at its end
@@ -82,7 +81,7 @@ class Outbox:
     """
 
     def __init__(self, kafka: Mapping[str, Any], topic: str, *, places: bool = False) -> None:
-        from confluent_kafka import KafkaException, Producer, cimpl
+        from confluent_kafka import KafkaException, Producer
 
         conf = {**_DEFAULTS, **kafka, "delivery.report.only.error": not places}
         self._errors = ClientErrors(kafka, topic)
@@ -99,8 +98,6 @@ class Outbox:
         self._failed, self._ends = failed, ends
         told = {**conf, "on_delivery": note}
         self.producer = client(Producer, told, topic, self._errors)
-        # Instrumentation replaces the class by one whose ``produce`` does more, so that is called for each message.
-        self._batches = type(self.producer) is cimpl.Producer and hasattr(self.producer, "produce_batch")
         self._patience = delivery_seconds(conf) + 5.0
         self._refused = KafkaException
         self._most_reasons = 0
@@ -148,28 +145,16 @@ class Outbox:
             self._look()
 
     def send_all(self, messages: Iterable[ValueAndKey]) -> None:
-        """Send pairs of value and key like :meth:`send`, in batches if confluent-kafka has them (since 2.12)."""
-        pairs = iter(messages)
-        while some := list(islice(pairs, _LOOK_EVERY)):
-            for value, key in self._send_batch(some) if self._batches else some:
+        """Send pairs of value and key like :meth:`send`, with less time in between."""
+        produce, topic = self.producer.produce, self._topic
+        for number, (value, key) in enumerate(messages, 1):
+            try:
+                produce(topic, value, key)  # faster than produce_batch, which looks for six options of each message
+            except (BufferError, self._refused):
                 self.send(value, key)  # waits for space in the queue, or raises the error
-            self._look()
-
-    def _send_batch(self, messages: list[ValueAndKey]) -> list[ValueAndKey]:
-        """Return the messages that the client does not take.
-
-        If its queue is full, these are all that follow, so the order stays if they are sent one by one.
-        """
-        batch: list[dict[str, Any]] = [
-            {"value": value, "key": key.encode() if isinstance(key, str) else key} for value, key in messages
-        ]
-        try:
-            taken = self.producer.produce_batch(self._topic, batch)
-        except self._refused as error:
-            raise DeliveryError.of(self._topic, len(batch), 0, [str(error)]) from error
-        if taken == len(batch):
-            return []
-        return [message for message, given in zip(messages, batch, strict=True) if "_error" in given]
+            if not number % _LOOK_EVERY:
+                self._look()
+        self._look()
 
     def flush(self) -> None:
         """Wait until all messages are delivered. Raises DeliveryError: a message was not delivered in time."""
