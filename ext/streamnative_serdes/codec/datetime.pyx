@@ -51,14 +51,29 @@ cdef int64_t zoned_micros(Node node, Writer* w, object value) except? -1:
         if not w.local_time:
             expected(f"a datetime with a time zone for {node.label}", value, "value.replace(tzinfo=timezone.utc), or "
                      "value.astimezone() if it is local time")
-        value = value.astimezone(UTC)       # local time of this machine, daylight saving included
-        if not PyDateTime_Check(value):
-            expected("a datetime from astimezone()", value)
-        return micros_of(value)
+        return in_range(node, value, local_micros(value))
     if type(offset) is not datetime.timedelta or not -1 <= offset.days <= 0:
         expected("a timedelta of less than a day from utcoffset()", offset)
     micros = micros_of(value) - ((<int64_t>offset.days) * DAY + (<int64_t>offset.seconds) * 1_000_000
                                  + <int64_t>offset.microseconds)
+    return in_range(node, value, micros)
+
+
+cdef int64_t local_micros(object value) except? -1:
+    """Microseconds of a datetime in this machine's local time, daylight saving included."""
+    try:
+        moved = value.astimezone(UTC)
+    except (OverflowError, ValueError):
+        if not PyDateTime_CheckExact(value):
+            raise
+        # Within a day of the first or the last moment: astimezone() looks at the day before and after.
+        return <int64_t>mktime(value.timetuple()) * 1_000_000 + <int64_t>value.microsecond
+    if not PyDateTime_Check(moved):
+        expected("a datetime from astimezone()", moved)
+    return micros_of(moved)
+
+
+cdef int64_t in_range(Node node, object value, int64_t micros) except? -1:
     if not FIRST_DAY * DAY <= micros < (LAST_DAY + 1) * DAY:
         raise EncodeError(f"{node.label} {shorten(value)} is outside of the years 1 to 9999 in UTC", hint=TO_NUMBERS)
     return micros

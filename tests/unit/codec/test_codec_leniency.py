@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+import time
+from collections.abc import Iterator
 from typing import Any
 
 import fastavro
@@ -35,6 +37,31 @@ def test_a_naive_datetime_is_accepted_as_local_time(schema: Any) -> None:
     assert Codec(schema, confluent_leniency=True).encode(NAIVE) == by_fastavro(schema, NAIVE)
     with pytest.raises(EncodeError, match="expected a datetime with a time zone"):
         Codec(schema).encode(NAIVE)
+
+
+@pytest.fixture(params=["UTC", "America/New_York", "Asia/Tokyo"])
+def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The time zone of the process."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", request.param)
+        time.tzset()
+        yield request.param
+    time.tzset()
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="TZ does not set the time zone of a process on Windows")
+@pytest.mark.parametrize("hours", [0, 13])
+def test_local_time_within_a_day_of_the_ends_of_datetime_is_accepted(zone: str, hours: int) -> None:
+    """There astimezone() fails, which looks at the day before and after."""
+    codec, rest = Codec(MICROS, confluent_leniency=True), dt.timedelta(hours=hours)
+    moments = {"first": dt.datetime.min + rest, "last": dt.datetime.max - rest}
+    outside = {("Asia/Tokyo", "first", 0), ("America/New_York", "last", 0)}
+    for name, naive in moments.items():
+        if (zone, name, hours) in outside:
+            with pytest.raises(EncodeError, match="outside of the years 1 to 9999 in UTC"):
+                codec.encode(naive)
+        else:
+            assert codec.encode(naive) == by_fastavro(MICROS, naive)
 
 
 def test_leniency_applies_at_every_depth_and_in_named_tuples() -> None:
