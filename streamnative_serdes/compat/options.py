@@ -140,6 +140,11 @@ def for_serdes(conf: Mapping[str, Any] | None) -> dict[str, Any]:
         value = left.pop(key, None)
         if not _is_empty(value) and _name(value).lower() not in map(str.lower, harmless):
             raise ConfigError(f"{key}={_name(value)!r:.80} is not supported: {reason}", hint="leave it out")
+        if key == "normalize.schemas" and _name(value).lower() == "true" and left.get("framing") == config.CONFLUENT:
+            raise ConfigError(
+                "cannot enable both normalize.schemas and framing=confluent: the second registry is not asked to",
+                hint="leave it out; each way to write a schema has an id of its own there",
+            )
     return left
 
 

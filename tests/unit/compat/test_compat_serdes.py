@@ -270,6 +270,7 @@ def test_keys_are_refused(client: SchemaRegistryClient) -> None:
         ({"subject.name.strategy": 0}, "^subject.name.strategy='0' is not supported"),
         ({"subject.name.strategy.conf": {"a": 1}}, "^subject.name.strategy.conf=.* is not supported: .* its topic"),
         ({"normalize.schemas": "maybe"}, "normalize.schemas='maybe' is not supported: expected true or false"),
+        ({"normalize.schemas": True, "framing": "confluent"}, "both normalize.schemas and framing=confluent"),
     ],
 )
 def test_unsupported_keys_are_refused_by_name(conf: dict[str, Any], words: str) -> None:
