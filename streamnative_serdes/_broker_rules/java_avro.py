@@ -66,7 +66,7 @@ def java_parse(text: str) -> Schema:
                 raise SchemaError(f"Illegal character in: {name}")
         for part in parts:
             _settle(part)
-    _refuse_what_only_we_take(json.loads(text))
+    _refuse_what_only_we_take(json.loads(schema.text))
     return schema
 
 

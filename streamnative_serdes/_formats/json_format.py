@@ -135,7 +135,7 @@ def json_format(text: str, properties: Mapping[str, str], limits: Limits, option
         if not _is_jacksons(text, limits):
             raise
         return JsonFormat(None, text, **options)
-    return JsonFormat(schema, text, properties, **options)
+    return JsonFormat(schema, schema.text, properties, **options)
 
 
 def _is_jacksons(text: str, limits: Limits) -> bool:

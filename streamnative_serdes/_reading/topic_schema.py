@@ -138,7 +138,7 @@ class TopicSchema:
         if self.key is not None and self.value is not None:
             return KeyValue(self.key.native, self.value.native)
         if self._known.avro is not None:
-            return json.loads(self.info.text)
+            return json.loads(self._known.schema.text)
         try:
             return self._readers.format(self._known).native
         except SchemaError as error:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -38,6 +39,8 @@ from .tree import (
 PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 _COMPLEX: Final = frozenset({"array", "map", "record", "error", "enum", "fixed"})
 _DEFAULT_LIMITS: Final = Limits()
+# What is not closed goes to the end, so that the time is linear.
+_TEXT_OR_COMMENT: Final = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|/\*.*?(?:\*/|\Z)|//[^\r\n]*', re.DOTALL)
 
 
 @dataclass(slots=True, eq=False)
@@ -45,7 +48,7 @@ class Schema:
     """A parsed schema.
 
     Args:
-        text: as JSON.
+        text: as JSON, without comments.
         root: its tree.
         names: its named types by full name.
         unsized: a datum is the data of root ``bytes`` without its length, all of what follows the framing.
@@ -140,6 +143,9 @@ def parse(
     try:
         tree = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
+        bare = text if strict else _without_comments(text)
+        if bare != text:
+            return parse(bare, strict=False, limits=limits)
         raise SchemaError(f"the schema is not JSON: {error or 'nested too deeply'}") from None
     parser = _Parser(strict, limits)
     try:
@@ -170,6 +176,12 @@ def parse_given(source: object, *, limits: Limits = _DEFAULT_LIMITS, to_register
         except SchemaError:
             raise error from None
         return replace(lenient, fault=error.with_traceback(None))
+
+
+def _without_comments(text: str) -> str:
+    """``text`` without the comments that Java's parser skips, which is all but one behind the schema."""
+    end = len(text.rstrip())
+    return _TEXT_OR_COMMENT.sub(lambda found: found[0] if found[0][0] == '"' or found.end() >= end else " ", text)
 
 
 def _refuse_constant(name: str) -> object:

@@ -82,6 +82,8 @@ def test_a_schema_that_the_broker_cannot_compare_refuses_all_after_it() -> None:
 def test_a_refusal_by_no_strategy_has_the_brokers_words() -> None:
     assert refusal_of(FIRST) is None
     assert refusal_of('["null", "int"]') == "Avro schema typed [UNION] is not supported"
+    assert refusal_of(f"/* v1 */ {FIRST}") is None
+    assert refusal_of(f"{FIRST} // v1") == "Invalid schema definition data for AVRO schema"
     assert refusal_of("{") == "Invalid schema definition data for AVRO schema"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from schemas import doubling
 
 from streamnative_serdes._schema import (
+    MAX_TEXT,
     MISSING,
     Array,
     Enum,
@@ -154,6 +156,28 @@ def test_text_of_a_registry_is_never_a_path(tmp_path: Path) -> None:
     with pytest.raises(SchemaError, match="the schema is not JSON"):
         parse(str(file), strict=False)
     assert parse_given(str(file)).fault is not None  # a user's may be, also that of a schema with a fault
+
+
+COMMENTED = '/* v1 */ {"type": "enum", // "\n "name": "E", "doc": "http://a/*b*/\\"//", "symbols": [/**/"A" /* " */]}'
+
+
+def test_comments_in_a_registrys_schema_are_skipped_as_by_java() -> None:
+    held = parse(COMMENTED, strict=False)
+    assert json.loads(held.text) == {"type": "enum", "name": "E", "doc": 'http://a/*b*/"//', "symbols": ["A"]}
+    assert pickle.loads(pickle.dumps(held)).same_as(held)
+    assert parse_given(COMMENTED).fault is not None
+
+
+@pytest.mark.parametrize("text", [f"{COMMENTED} // c", f"{COMMENTED} /* c */", "/* {}", '/**/"int', '"/*' * 3])
+def test_comments_that_java_refuses_are_no_json(text: str) -> None:
+    with pytest.raises(SchemaError, match="the schema is not JSON"):
+        parse(text, strict=False)
+
+
+@pytest.mark.parametrize("piece", ["/*", '\\"', '"', "//", "*/", '"/*'])
+def test_comments_are_found_in_linear_time(piece: str) -> None:
+    with pytest.raises(SchemaError):
+        parse(piece * (MAX_TEXT // 3), strict=False)
 
 
 @pytest.mark.parametrize(

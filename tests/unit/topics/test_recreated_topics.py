@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import signal
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from any_type import delete, header
+from any_type import delete, header, register
 from conf import conf
 from waiting import exit_code, until
 
@@ -64,6 +65,23 @@ def recreate(registry: LocalRegistry) -> Callable[..., bytes]:
 def elsewhere(registry: LocalRegistry) -> dict[str, Any]:
     """Return options that share no cache with :func:`conf`, as in another process."""
     return conf(registry, **{"pulsar.tenant": "public", "retries.wait.ms": 201})
+
+
+@pytest.mark.parametrize(("kind", "start"), [("AVRO", header(0)), ("JSON", b"{")])
+def test_comments_in_the_topics_schema_are_no_sign_of_another_topic(
+    registry: LocalRegistry, caplog: pytest.LogCaptureFixture, kind: str, start: bytes
+) -> None:
+    register(registry, "t", kind, f"/* v1 */ {json.dumps(USER)}")
+    with KafkaPulsarSerializer(conf(registry), TypedSchema(kind, USER)) as serializer:
+        framed = serializer.serialize("t", BOB)
+    assert framed is not None
+    assert framed.startswith(start)
+    with KafkaAutoConsumeDeserializer(conf(registry)) as reader:
+        read = reader.deserialize("t", framed)
+    assert read is not None
+    assert read.native_object == BOB
+    assert read.reader_schema is None or read.reader_schema.native == USER
+    assert not caplog.records
 
 
 def test_an_unreadable_message_makes_the_reader_check_its_topic(
