@@ -36,6 +36,7 @@ from .topic_state import Refusal
 
 logger = logging.getLogger(__name__)
 
+_GUIDS: Final = "GUIDs"  # the question that all of them are refused by
 NO_ID: Final = -1  # the version of a SchemaVersion that was found by its GUID
 _GUID_SIZE: Final = 16  # bytes
 _MOST_MISSING: Final = 10_000  # unknown ids and GUIDs that are remembered; each takes about 200 bytes
@@ -145,7 +146,8 @@ class ConfluentSchemas:
             return held
         if self.missing_seconds(key):
             raise SchemaNotFoundError(f"the registry does not have {_name(key)}", status=404, code=40403)
-        self._refuse_again(_kind(key))
+        if isinstance(key, bytes):
+            self._refuse_again(_GUIDS)
         self._refuse_again(key)
         return self._flights.run(key, lambda: self._fetch(key, version, ask))
 
@@ -158,8 +160,8 @@ class ConfluentSchemas:
         except SchemaNotFoundError:
             self._missing.change(key, lambda _: time.monotonic() + self._missing_ttl, used=True)
             raise
-        except MissingEndpointError as error:  # holds for all ids, or all GUIDs
-            self._refuse(_kind(key), error)
+        except MissingEndpointError as error:  # holds for all GUIDs, which old registries do not have
+            self._refuse(_GUIDS if isinstance(key, bytes) else key, error)
             raise
         if found.rules:
             logger.warning("%s has rules, such as for field encryption, which are not applied", _name(key))
@@ -263,10 +265,6 @@ class ConfluentSchemas:
 
 
 registries: Final[Shared[ConfluentSchemas]] = Shared()  # of this process
-
-
-def _kind(key: Key) -> str:
-    return "ids" if isinstance(key, int | tuple) else "GUIDs"
 
 
 def _name(key: Key) -> str:

@@ -223,12 +223,23 @@ def test_a_registry_without_guids_is_asked_about_them_once() -> None:
     assert len(registry.asked) == 2
 
 
+def test_an_answer_of_a_proxy_about_one_id_says_nothing_about_others(registry: ConfluentStandIn) -> None:
+    registry.register("s", USER)
+    schemas = ConfluentSchemas(conf_of(registry.url))
+    registry.faults = [Answer(404, b"<html>Not Found</html>")]
+    for _ in range(2):
+        with pytest.raises(errors.MissingEndpointError, match="id 7"):
+            schemas.by_id(7)
+    assert schemas.by_id(1).version == 1
+    assert len(registry.asked) == 2
+
+
 def test_a_registry_that_fails_is_asked_again_for_the_next_message(
     registry: ConfluentStandIn,
 ) -> None:
     registry.register("s", USER)
     schemas = ConfluentSchemas(conf_of(registry.url))
-    for fault, kind in ((refusal(40301, "no"), errors.AuthorizationError), (Answer(500), errors.SchemaRegistryError)):
+    for fault, kind in ((refusal(40301, "no"), errors.AuthorizationError), (Answer(501), errors.SchemaRegistryError)):
         registry.faults = [fault]
         with pytest.raises(kind):
             schemas.by_id(1)
