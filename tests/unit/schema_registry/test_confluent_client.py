@@ -400,7 +400,10 @@ def test_endless_references_end(scripted: ConfluentRegistryClient, server: Scrip
 
 @pytest.mark.parametrize(
     "answer",
-    [*(refusal(code, "for a moment") for code in (50001, 50002, 50003, 50004)), *map(Answer, (429, 502, 503, 504))],
+    [
+        *(refusal(code, "for a moment") for code in (500, 50001, 50002, 50003, 50004)),
+        *map(Answer, (408, 429, 500, 502, 503, 504)),
+    ],
 )
 def test_a_transient_failure_is_retried(
     client: ConfluentRegistryClient, registry: ConfluentStandIn, clock: Clock, answer: Answer
