@@ -213,6 +213,7 @@ class ReaderSchemaPolicy:
         self._writer: bool = given == WRITER
         self.lenient: bool = conf["reader.schema.incompatible"] == WRITER
         self._binding = binding
+        self._missing_ttl: float = conf["cache.missing.ttl.sec"]
         limits = schema_limits(conf)
         self.seen = Seen(binding, limits, unversioned=unversioned) if given == LATEST_SEEN else None
 
@@ -236,7 +237,12 @@ class ReaderSchemaPolicy:
         schema is of another registry.
         """
         if self._latest:
-            return self._binding.latest(topic)
+            try:
+                return self._binding.latest(topic)
+            except SchemaNotFoundError:
+                if version is not None:
+                    raise
+                return None, self._missing_ttl  # the topic's producers are still with the other registry
         if self.seen is None:
             return None, math.inf
         highest = self.seen.highest(topic)

@@ -767,3 +767,14 @@ def test_a_child_forked_while_a_new_sign_gets_its_key_reads_on() -> None:
     forked.set()
     join(giving)
     assert exit_code(child) == 0
+
+
+def test_latest_reads_confluents_messages_as_written_until_the_topic_has_a_schema(
+    conf: dict[str, Any], second: ConfluentStandIn
+) -> None:
+    message = prefixed(second.register("orders-value", SHOP), avro(SHOP, ORDER))
+    with KafkaAvroDeserializer({**conf, "use.latest.version": True, "cache.missing.ttl.sec": 0}) as deserializer:
+        assert deserializer.deserialize("orders", message) == ORDER
+        with KafkaAvroSerializer({"schema.registry.url": conf["schema.registry.url"]}, WITH_PRICE) as serializer:
+            serializer.serialize("orders", {**ORDER, "price": 1.5})
+        assert deserializer.deserialize("orders", message) == {**ORDER, "price": 0.5}
