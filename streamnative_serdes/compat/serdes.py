@@ -78,7 +78,8 @@ class AvroDeserializer(KafkaAvroDeserializer):
     Args:
         schema_registry_client: the client of the registry.
         schema_str: the reader's schema: JSON text, or a :class:`Schema`, whose references are resolved in the
-            constructor. Without one, each value is read with its writer's schema.
+            constructor. Without one, each value is read with its writer's schema. ``use.latest.version`` takes
+            precedence, as in Confluent's.
         from_dict: ``from_dict(data, ctx)`` converts a decoded value to an object.
         return_record_name: decode a record in a union to a tuple of its full name and the dict.
         conf: Confluent's keys listed in docs/from-confluent.md, and the options in docs/config.md. Trailing
@@ -110,7 +111,9 @@ class AvroDeserializer(KafkaAvroDeserializer):
             raise ConfigError(f"return_record_name: expected True or False, got {return_record_name!r:.80}")
         lenient = {"ignore.trailing.bytes": True, "return.record.name": return_record_name}
         given = {**client.options, **lenient, **options.framings(conf), **options.for_serdes(conf)}
-        super().__init__(given, _text(client, schema_str), from_dict)
+        text = _text(client, schema_str)
+        by_latest = str(given.get("use.latest.version")).lower() == "true"  # takes precedence, as in Confluent's
+        super().__init__(given, None if by_latest else text, from_dict)
 
 
 def checked_client(client: object, kind: type[_C], schema: object) -> _C:

@@ -92,10 +92,15 @@ def test_references_are_fetched_and_merged_into_the_schema(client: SchemaRegistr
     assert AvroDeserializer(client, top)(message, ctx) == AvroDeserializer(client)(message, ctx) == {"user": ADA}
 
 
-def test_use_latest_version_writes_the_latest_version_whichever_schema_was_given(client: SchemaRegistryClient) -> None:
+def test_use_latest_version_is_preferred_to_the_given_schema(client: SchemaRegistryClient) -> None:
     client.register_schema("users", Schema(json.dumps(record("User", ("name", "string")))))
-    serializer = AvroSerializer(client, USER, None, {**OFF, "use.latest.version": True})
-    assert AvroDeserializer(client)(serializer(ADA, CTX), CTX) == {"name": "Ada"}
+    message = AvroSerializer(client, USER, None, {**OFF, "use.latest.version": True})(ADA, CTX)
+    assert AvroDeserializer(client)(message, CTX) == {"name": "Ada"}
+    client.register_schema("users", Schema(json.dumps(record("User", ("name", "string"), ("n", "int", 0)))))
+    client.clear_latest_caches()
+    for latest in (True, "TRUE"):
+        deserializer = AvroDeserializer(client, USER, conf={"use.latest.version": latest})
+        assert deserializer(message, CTX) == {"name": "Ada", "n": 0}
 
 
 def test_serdes_ask_for_the_latest_version_again_when_told_to(client: SchemaRegistryClient) -> None:
