@@ -85,9 +85,9 @@ def _settle(part: Field) -> None:
 def _refuse_what_only_we_take(tree: Any) -> None:
     """Refuse an invalid enum default and aliases other than text, which our lenient parser drops and Java refuses."""
     for node in _types(tree):
-        for part in (node, *node.get("fields", ())) if node["type"] in NAMED else ():
+        for part in (node, *_fields(node)) if node["type"] in NAMED else ():
             _refuse_aliases(part.get("aliases", []), named=part is node)
-        if node["type"] == "enum" and "default" in node and node["default"] not in node["symbols"]:
+        if node["type"] == "enum" and isinstance(node.get("default"), str) and node["default"] not in node["symbols"]:
             raise SchemaError("The Enum Default is not in the enum symbol set")
 
 
@@ -109,8 +109,13 @@ def _types(tree: Any) -> Iterator[dict[str, Any]]:
             yield node
             kind = node["type"]
             inner = [node[key] for key in ("items", "values") if kind in ("array", "map") and key in node]
-            inner += [part["type"] for part in node.get("fields", ()) if kind in ("record", "error")]
+            inner += [part["type"] for part in _fields(node)]
             waiting += reversed(inner)
+
+
+def _fields(node: dict[str, Any]) -> Any:
+    """The fields of a record; of other types, ``fields`` means nothing."""
+    return node["fields"] if node["type"] in ("record", "error") else ()
 
 
 def check_defaults(schema: Schema) -> None:

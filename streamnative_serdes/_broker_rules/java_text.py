@@ -75,7 +75,9 @@ def _named(tree: Mapping[str, Any], kind: str, space: str) -> dict[str, Any]:
         form["size"] = tree["size"]
     elif kind == "enum":
         reserved = _SCHEMA_KEYS | {"default"}
-        form |= {key: tree[key] for key in ("symbols", "default") if key in tree}
+        form["symbols"] = tree["symbols"]
+        if isinstance(tree.get("default"), str):
+            form["default"] = tree["default"]
     else:
         form["fields"] = fields = []
         for part in tree["fields"]:

@@ -8,6 +8,7 @@ import pytest
 from contract.avro import A_OR_0, A, B, enum, field, record
 
 from streamnative_serdes._broker_rules.compatibility import can_read, check
+from streamnative_serdes._broker_rules.java_text import java_text
 from streamnative_serdes._broker_rules.refusals import BrokerError, IncompatibleError
 from streamnative_serdes._schema import parse
 
@@ -29,6 +30,11 @@ def test_a_refusal_shows_both_schemas_as_java_prints_them() -> None:
         '{\n  "type" : "record",\n  "name" : "R",\n  "fields" : [ {\n    "name" : "a",\n    "type" : "int"\n  }, {\n'
         '    "name" : "b",\n    "type" : "int"\n  } ]\n}'
     )
+
+
+def test_java_prints_only_what_it_has_read() -> None:
+    text = java_text('{"type": "enum", "name": "E", "symbols": ["A"], "default": 1, "size": 3, "n": 1}')
+    assert json.loads(text) == {"type": "enum", "name": "E", "symbols": ["A"], "n": 1}
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,26 @@ def test_a_refusal_by_no_strategy_has_the_brokers_words() -> None:
     assert refusal_of("{") == "Invalid schema definition data for AVRO schema"
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"type": "enum", "symbols": ["A"], "fields": 3},
+        {"type": "enum", "symbols": ["A"], "fields": ["x"]},
+        {"type": "fixed", "size": 2, "fields": [{"aliases": 1}]},
+        {"type": "enum", "symbols": ["A"], "default": None},
+        {"type": "enum", "symbols": ["A"], "default": 1},
+        {"type": "enum", "symbols": ["A"], "default": ["A"]},
+    ],
+)
+def test_what_means_nothing_to_java_is_accepted(more: dict[str, Any]) -> None:
+    assert refusal_of(json.dumps({"name": "N", **more})) is None
+
+
+def test_an_enum_default_that_is_no_symbol_is_refused() -> None:
+    text = json.dumps({"name": "E", "type": "enum", "symbols": ["A"], "default": "B"})
+    assert refusal_of(text) == "Invalid schema definition data for AVRO schema"
+
+
 def test_a_schema_that_cannot_be_compared_is_known_before() -> None:
     assert comparison_fault(FIRST) is None
     assert comparison_fault(BAD_DEFAULT) is not None
