@@ -12,12 +12,9 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any, Final
 
-from streamnative_serdes._schema import PRIMITIVES, json_float
+from streamnative_serdes._schema import PRIMITIVES, SCHEMA_KEYS, json_float
 
 NAMED: Final = ("record", "error", "enum", "fixed")
-_SCHEMA_KEYS: Final = frozenset(
-    {"doc", "fields", "items", "name", "namespace", "size", "symbols", "values", "type", "aliases"}
-)
 _FIELD_KEYS: Final = frozenset({"default", "doc", "name", "order", "type", "aliases"})
 
 # The syntax of Java's Double.valueOf.
@@ -49,7 +46,7 @@ def ordered(tree: Any, space: str) -> Any:
     for key in ("items", "values"):
         if kind in ("array", "map") and key in tree:
             form[key] = ordered(tree[key], space)
-    form.update(_others(tree, _SCHEMA_KEYS))
+    form.update(_others(tree, SCHEMA_KEYS))
     return kind if form == {"type": kind} else form
 
 
@@ -70,11 +67,11 @@ def _named(tree: Mapping[str, Any], kind: str, space: str) -> dict[str, Any]:
         form["namespace"] = inner
     if isinstance(tree.get("doc"), str):
         form["doc"] = tree["doc"]
-    reserved = _SCHEMA_KEYS
+    reserved = SCHEMA_KEYS
     if kind == "fixed":
         form["size"] = tree["size"]
     elif kind == "enum":
-        reserved = _SCHEMA_KEYS | {"default"}
+        reserved = SCHEMA_KEYS | {"default"}
         form["symbols"] = tree["symbols"]
         if isinstance(tree.get("default"), str):
             form["default"] = tree["default"]

@@ -1,7 +1,7 @@
 """Avro schemas: parses, validates, compares and resolves them."""
 
 from .copies import ONLY_FIELD, branch_number, nullable, only_branch, told_apart
-from .parser import PRIMITIVES, Schema, load, parse, parse_given
+from .parser import PRIMITIVES, SCHEMA_KEYS, Schema, load, parse, parse_given
 from .references import SchemaReference, self_contained
 from .resolution import Resolution, resolve
 from .rules import (

@@ -223,10 +223,10 @@ class _Parser:
         self._logical(tree, kind, 0, path)  # the other types have no logical types
         if kind == "array":
             items = self.parse(_need(tree, "items", path), namespace, f"{path}[]", depth + 1)
-            return Array(items, _props(tree, "items"))
+            return Array(items, _props(tree))
         if kind == "map":
             values = self.parse(_need(tree, "values", path), namespace, f"{path}{{}}", depth + 1)
-            return Map(values, _props(tree, "values"))
+            return Map(values, _props(tree))
         if kind == "enum":
             return self._enum(tree, namespace, path)
         return self._record(tree, namespace, path, depth)
@@ -257,7 +257,7 @@ class _Parser:
 
     def _record(self, tree: dict[str, Any], namespace: str, path: str, depth: int) -> Record:
         name, inner = self._name(tree, namespace, path)
-        record = Record(name, (), self._aliases(tree, inner, path), _props(tree, "fields"), doc=tree.get("doc"))
+        record = Record(name, (), self._aliases(tree, inner, path), _props(tree), doc=tree.get("doc"))
         self.names[name] = record
         fields: dict[str, Field] = {}
         for entry in _need_list(tree, "fields", path):
@@ -308,7 +308,7 @@ class _Parser:
             if self.strict:
                 raise SchemaError(f"the default {default!r:.80} of enum {name} is not one of its symbols", path=path)
             default = None
-        props = _props(tree, "symbols", "default")
+        props = _props(tree, "default")
         enum = Enum(name, tuple(symbols), default, self._aliases(tree, inner, path), props, doc=tree.get("doc"))
         self.names[name] = enum
         return enum
@@ -319,7 +319,7 @@ class _Parser:
         if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size < 2**31:
             raise SchemaError(f"fixed {name} needs a size in bytes, got {size!r:.80}", path=path)
         logical = self._logical(tree, "fixed", size, path)
-        fixed = Fixed(name, size, self._aliases(tree, inner, path), logical, _props(tree, "size"), doc=tree.get("doc"))
+        fixed = Fixed(name, size, self._aliases(tree, inner, path), logical, _props(tree), doc=tree.get("doc"))
         self.names[name] = fixed
         return fixed
 
@@ -376,12 +376,15 @@ class _Parser:
 
 
 _FIELD_KEYS = frozenset({"name", "type", "default", "doc", "aliases", "order"})
-_TYPE_KEYS = frozenset({"type", "name", "namespace", "doc", "aliases"})
+# Java's reserved names, which are a property of no type; for an enum, the default is one too.
+SCHEMA_KEYS: Final = frozenset(
+    {"doc", "fields", "items", "name", "namespace", "size", "symbols", "values", "type", "aliases"}
+)
 
 
 def _props(tree: dict[str, Any], *own: str) -> dict[str, Any]:
     """Return what Java Avro treats as custom properties, including logicalType, precision and scale."""
-    return {key: value for key, value in tree.items() if key not in _TYPE_KEYS and key not in own}
+    return {key: value for key, value in tree.items() if key not in SCHEMA_KEYS and key not in own}
 
 
 def _need(tree: dict[str, Any], key: str, path: str) -> Any:

@@ -358,6 +358,8 @@ def test_strict_and_lenient_parsing_of_a_valid_schema_agree() -> None:
         (record(f("int", default=0)), False),
         (record(f("int", custom=1)), False),
         (record(f("int"), custom=1), False),
+        (record(f({"type": "int", "size": 3, "items": "int"}), symbols=["A"], values="int"), True),
+        (record(f({"type": "int", "default": 3})), False),
         (record(f({"type": "int", "logicalType": "date"})), False),
         (record(f("int"), f("int", "g")), False),
     ],
