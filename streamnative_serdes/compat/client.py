@@ -13,7 +13,14 @@ from streamnative_serdes._schema import Schema as ParsedSchema
 from streamnative_serdes._schema import parse_given, self_contained
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes._topics.schema_version import holds
-from streamnative_serdes.errors import ConfigError, InvalidSchemaError, SchemaError, SchemaRegistryError, SerdesError
+from streamnative_serdes.errors import (
+    ConfigError,
+    InvalidSchemaError,
+    SchemaError,
+    SchemaNotFoundError,
+    SchemaRegistryError,
+    SerdesError,
+)
 from streamnative_serdes.schema_registry import SchemaInfo
 from streamnative_serdes.schema_registry import SchemaRegistryClient as PulsarClient
 
@@ -226,13 +233,15 @@ class SchemaRegistryClient:
         return ["AVRO"]
 
     def delete_subject(self, subject_name: str, permanent: bool = False) -> list[int]:
-        """Delete all schemas of the topic, and return their versions.
+        """Delete all schemas of the topic, and return their versions. Without any, only ``permanent`` is no error.
 
         Later versions continue the numbering, unless ``permanent``: then they start at 1 again, and messages that are
         still in the topic are read with the wrong schemas. SerDes of this process with an address of this client
         register their schemas again with the next message, and forget permanently deleted schemas.
         """
         topic, deleted = _topic_of(subject_name), self.get_versions(subject_name)
+        if not deleted and not permanent:  # Pulsar would use a version up
+            raise SchemaNotFoundError("the topic has no schemas to delete", topic=topic, status=404)
         self._pulsar.delete(topic, force=permanent)
         name = self._binding.named(topic)
         for binding in self._binding.of_registry():

@@ -54,6 +54,16 @@ def test_a_version_is_pulsars_plus_1_and_never_an_ordinal(client: SchemaRegistry
     assert client.get_versions("t") == client.delete_subject("t") == [3]
 
 
+def test_deleting_what_is_not_there_uses_no_version_up(client: SchemaRegistryClient) -> None:
+    with pytest.raises(SchemaNotFoundError, match=r"^topic t: the topic has no schemas to delete") as caught:
+        client.delete_subject("t-value")
+    assert (caught.value.http_status_code, caught.value.error_code) == (404, 40401)
+    assert client.register_schema_full_response("t", A).version == 1
+    assert client.delete_subject("t") == [1]
+    assert client.delete_subject("t", permanent=True) == []
+    assert client.register_schema_full_response("t", A).version == 1
+
+
 def test_a_version_may_be_given_as_text(client: SchemaRegistryClient) -> None:
     """As from a command line or from references in JSON; Confluent's client accepts it too."""
     for schema in (A, B):
