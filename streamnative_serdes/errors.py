@@ -191,7 +191,8 @@ class SchemaRegistryError(SerdesError):
     """The registry refused a request, or could not be reached.
 
     Args:
-        message: the request and the response.
+        message: the request and the response. Mocks may give Confluent's three arguments instead: HTTP status, error
+            code and message.
         status: HTTP status code; None when there was no answer.
         reason: the broker's own text, unescaped.
         url: the address asked, without credentials.
@@ -202,15 +203,18 @@ class SchemaRegistryError(SerdesError):
 
     def __init__(
         self,
-        message: str,
+        message: str | int,
+        code: int | None = None,
+        error_message: str | None = None,
         *,
         status: int | None = None,
         reason: str | None = None,
         url: str | None = None,
         retriable: bool = False,
-        code: int | None = None,
         **where: Any,
     ) -> None:
+        if isinstance(message, int):
+            status, message = message, error_message or ""
         super().__init__(message, **where)
         self.status = status
         self.reason = reason

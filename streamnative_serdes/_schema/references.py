@@ -7,9 +7,9 @@ its full name after that, however many references lead to it, and wherever it wa
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, Self
 
 from streamnative_serdes._nearest import did_you_mean
 from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError
@@ -32,6 +32,10 @@ class SchemaReference:
 
     def to_dict(self) -> dict[str, Any]:
         return {"name": self.name, "subject": self.subject, "version": self.version}
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Self:
+        return cls(given["name"], given["subject"], given["version"])
 
 
 class Referring(Protocol):

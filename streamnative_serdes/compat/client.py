@@ -21,7 +21,7 @@ from streamnative_serdes.errors import (
     SchemaRegistryError,
     SerdesError,
 )
-from streamnative_serdes.schema_registry import SchemaInfo
+from streamnative_serdes.schema_registry import SchemaInfo, TopicName
 from streamnative_serdes.schema_registry import SchemaRegistryClient as PulsarClient
 
 from . import options
@@ -79,9 +79,9 @@ class SchemaRegistryClient:
     def new_client(conf: Mapping[str, Any]) -> SchemaRegistryClient:
         return SchemaRegistryClient(conf)
 
-    def config(self) -> Mapping[str, Any]:
+    def config(self) -> dict[str, Any]:
         """The configuration, as passed to the constructor."""
-        return MappingProxyType(self._given)
+        return dict(self._given)
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -219,15 +219,24 @@ class SchemaRegistryClient:
         topic, number = _topic_of(subject_name), _whole(schema_id)
         if number is None or number < 0:
             raise BadVersionError(f"expected an id, from 0, got {schema_id!r:.80}", topic=topic, status=422)
-        return _found(subject_name, self._pulsar.by_version(topic, number)).schema
+        try:
+            return _found(subject_name, self._pulsar.by_version(topic, number)).schema
+        except SchemaNotFoundError as error:
+            error.code = 40403  # Confluent's code for an id
+            raise
 
     def get_versions(
         self, subject_name: str, deleted: bool = False, deleted_only: bool = False, offset: int = 0, limit: int = -1
     ) -> list[int]:
         """The versions that are not deleted, in order, from 1. Empty without versions, where Confluent's raises."""
         _refuse_formats("get_versions", None, deleted or deleted_only)
-        numbers = [_to_confluent(info.version) for info in self._pulsar.all_versions(_topic_of(subject_name))]
-        return numbers[offset : None if limit < 0 else offset + limit]
+        topic, start = _topic_of(subject_name), _whole(offset)
+        most = None if limit == -1 else _whole(limit)
+        if start is None or start < 0 or (most is None and limit != -1):
+            text = f"expected whole numbers from 0 as offset and limit, got {offset!r:.80} and {limit!r:.80}"
+            raise SchemaRegistryError(text, topic=topic, status=422, code=422)
+        numbers = [_to_confluent(info.version) for info in self._pulsar.all_versions(topic)]
+        return numbers[start:] if most is None or most < 0 else numbers[start : start + most]
 
     def get_schema_types(self) -> list[str]:
         return ["AVRO"]
@@ -289,8 +298,8 @@ class SchemaRegistryClient:
         Raises:
             BadSchemaError: ``schema`` is not an Avro schema. An invalid schema has a fault: the registry may hold it.
         """
-        text = self.self_contained(schema)
         try:
+            text = self.self_contained(schema)
             return parse_given(text, limits=schema_limits(self._conf), to_register=to_register)
         except SchemaError as error:
             raise _bad(topic, error) from None
@@ -307,7 +316,7 @@ class SchemaRegistryClient:
             binding.expire()
 
     def clear_caches(self) -> None:
-        """Make SerDes with an address of this client ask for everything again."""
+        """Make SerDes with an address of this client ask for everything again, except a second registry."""
         for binding in self._binding.of_registry():
             binding.forget_topics()
 
@@ -332,8 +341,13 @@ class SchemaRegistryClient:
     if not TYPE_CHECKING:  # so that type checkers report these methods as missing
 
         def __getattr__(self, name: str) -> Any:
-            reason = _NOT_THERE.get(name, "no such attribute")
-            raise AttributeError(f"{type(self).__name__}.{name}: {reason}", name=name, obj=self)
+            raise absent(self, name)
+
+
+def absent(client: object, name: str) -> AttributeError:
+    """The error for an attribute that a client does not have."""
+    reason = _NOT_THERE.get(name, "no such attribute")
+    return AttributeError(f"{type(client).__name__}.{name}: {reason}", name=name, obj=client)
 
 
 # Version numbers: Confluent's registry counts from 1, Pulsar's from 0
@@ -381,15 +395,24 @@ def _topic_of(subject: object) -> str:
     """The topic of a subject, by Confluent's topic name strategy.
 
     Raises:
-        SerdesError: the subject is empty or not text, or that of a topic's keys.
+        SchemaRegistryError: the subject is no name of a topic, or that of a topic's keys.
     """
     if not isinstance(subject, str) or not subject:
-        raise SerdesError(f"expected a subject, got {subject!r:.80}", hint="a subject is a topic name, or TOPIC-value")
+        raise _bad_subject(f"expected a subject, got {subject!r:.80}", "a subject is a topic name, or TOPIC-value")
     if subject.endswith("-key"):
         raise unsupported(
             f"subject {subject!r:.120}", "in Pulsar, a topic's schema describes its values", "use TOPIC-value"
         )
-    return subject.removesuffix("-value")
+    topic = subject.removesuffix("-value")
+    try:
+        TopicName.parse(topic)
+    except SerdesError as error:
+        raise _bad_subject(error.message, error.hint, topic) from None
+    return topic
+
+
+def _bad_subject(message: str, hint: str | None, topic: str | None = None) -> SchemaRegistryError:
+    return SchemaRegistryError(message, topic=topic, hint=hint, status=422, code=42208)
 
 
 def _found(subject: str, info: SchemaInfo) -> RegisteredSchema:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from streamnative_serdes._schema import SchemaReference
 from streamnative_serdes.errors import SchemaError
@@ -25,6 +26,12 @@ class Schema:
         references = [reference.to_dict() for reference in self.references or ()]
         return {"schema": self.schema_str, "schemaType": self.schema_type, "references": references}
 
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Self:
+        references = [SchemaReference.from_dict(one) for one in given.get("references") or ()]
+        kind = given.get("schemaType", "AVRO")
+        return cls(given["schema"], kind, references, given.get("metadata"), given.get("ruleSet"))
+
 
 @dataclass(frozen=True, slots=True)
 class RegisteredSchema:
@@ -43,6 +50,14 @@ class RegisteredSchema:
     schema_id: int
     guid: str | None
     schema: Schema
+
+    def to_dict(self) -> dict[str, Any]:
+        named = {"id": self.schema_id, "guid": self.guid, "subject": self.subject, "version": self.version}
+        return self.schema.to_dict() | {key: value for key, value in named.items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Self:
+        return cls(given["subject"], given["version"], given["id"], given.get("guid"), Schema.from_dict(given))
 
 
 def require_avro(schema: Schema) -> Schema:

@@ -10,14 +10,19 @@ from typing import Any
 import pytest
 from schemas import record
 
-from streamnative_serdes.compat import RegisteredSchema, Schema, SchemaReference, SchemaRegistryClient
+from streamnative_serdes.compat import (
+    AsyncSchemaRegistryClient,
+    RegisteredSchema,
+    Schema,
+    SchemaReference,
+    SchemaRegistryClient,
+)
 from streamnative_serdes.compat.error import SchemaRegistryError
 from streamnative_serdes.errors import (
     ConfigError,
     IncompatibleSchemaError,
     SchemaError,
     SchemaNotFoundError,
-    SerdesError,
 )
 from streamnative_serdes.testing import LocalRegistry
 
@@ -95,8 +100,9 @@ def test_errors_about_a_version_have_the_number_that_was_asked_for(client: Schem
     with pytest.raises(SchemaNotFoundError, match=r"^topic t, schema version 2: cannot read the schema") as caught:
         client.get_version("t-value", 2)
     assert (caught.value.version, caught.value.error_code) == (2, 40402)
-    with pytest.raises(SchemaNotFoundError, match=r"^topic t, schema version 1: "):
+    with pytest.raises(SchemaNotFoundError, match=r"^topic t, schema version 1: ") as caught:
         client.get_schema(1, "t-value")  # an id is Pulsar's version
+    assert caught.value.error_code == 40403
     with pytest.raises(SchemaNotFoundError, match=r"^topic none: ") as caught:
         client.get_latest_version("none")
     assert caught.value.version is None
@@ -127,6 +133,26 @@ def test_a_schema_as_a_dict_has_its_references_as_confluents_has() -> None:
         ],
     }
     assert Schema("{}", "AVRO").to_dict()["references"] == []
+
+
+def test_schemas_are_read_from_dicts_as_confluents_are() -> None:
+    schema = Schema("{}", "AVRO", [SchemaReference("One", "one-value", 1)])
+    assert Schema.from_dict(schema.to_dict()) == schema
+    assert Schema.from_dict({"schema": "{}"}) == Schema("{}")
+    registered = RegisteredSchema("t-value", 1, 0, None, schema)
+    assert registered.to_dict() == {**schema.to_dict(), "id": 0, "subject": "t-value", "version": 1}
+    assert RegisteredSchema.from_dict(registered.to_dict()) == registered
+
+
+def test_an_error_can_be_made_as_confluents() -> None:
+    made = SchemaRegistryError(404, 40401, "x")
+    for error in (made, pickle.loads(pickle.dumps(made))):
+        assert (error.http_status_code, error.error_code, error.error_message, str(error)) == (404, 40401, "x", "x")
+
+
+def test_the_configuration_is_a_dict_of_the_callers(client: SchemaRegistryClient, registry: LocalRegistry) -> None:
+    client.config()["url"] = "changed"
+    assert json.dumps(client.config()) == json.dumps({"url": registry.url})
 
 
 def test_a_schema_is_looked_up_as_parsed(client: SchemaRegistryClient) -> None:
@@ -164,14 +190,45 @@ def test_a_reference_to_a_missing_subject_is_the_registrys_error(client: SchemaR
     ],
 )
 def test_what_pulsar_cannot_store_is_refused(client: SchemaRegistryClient, schema: Schema, words: str) -> None:
-    with pytest.raises(SchemaError, match=words):
+    with pytest.raises(SchemaError, match=words) as caught:
         client.register_schema("t", schema)
+    assert isinstance(caught.value, SchemaRegistryError)
+    assert caught.value.error_code == 42201
 
 
-@pytest.mark.parametrize("subject", ["", None, b"t-value", 5])
-def test_a_subject_that_is_not_text_is_refused(client: SchemaRegistryClient, subject: Any) -> None:
-    with pytest.raises(SerdesError, match=r"^expected a subject, got "):
+def test_a_reference_to_a_type_that_is_not_there_is_the_registrys_error(client: SchemaRegistryClient) -> None:
+    client.register_schema("a", Schema('"int"'))
+    top = Schema(json.dumps(record("Top", ("a", "Missing"))), "AVRO", [SchemaReference("Missing", "a", 1)])
+    with pytest.raises(SchemaRegistryError, match="a version 1 does not define 'Missing'") as caught:
+        client.register_schema("t", top)
+    assert caught.value.error_code == 42201
+
+
+@pytest.mark.parametrize(
+    ("subject", "words"),
+    [
+        *((subject, "^expected a subject, got ") for subject in ("", None, b"t-value", 5)),
+        ("a/b-value", "^topic a/b: invalid topic name"),
+        ("-value", "^expected a topic name, got ''"),
+    ],
+)
+def test_a_subject_that_is_no_topic_is_refused(client: SchemaRegistryClient, subject: Any, words: str) -> None:
+    with pytest.raises(SchemaRegistryError, match=words) as caught:
         client.get_versions(subject)
+    assert (caught.value.http_status_code, caught.value.error_code) == (422, 42208)
+
+
+@pytest.mark.parametrize(("offset", "limit"), [(-1, -1), ("x", -1), (None, -1), (0, "x"), (0, None), (True, -1)])
+def test_a_range_of_versions_that_is_no_range_is_refused(client: SchemaRegistryClient, offset: Any, limit: Any) -> None:
+    with pytest.raises(SchemaRegistryError, match="expected whole numbers from 0 as offset and limit, got"):
+        client.get_versions("t", offset=offset, limit=limit)
+
+
+def test_a_range_of_versions_may_be_given_as_text(client: SchemaRegistryClient) -> None:
+    for schema in (A, B):
+        client.register_schema("t", schema)
+    assert client.get_versions("t", offset="1") == client.get_versions("t", offset=1, limit=-5) == [2]  # type: ignore[arg-type]
+    assert client.get_versions("t", limit="1") == [1]  # type: ignore[arg-type]
 
 
 def test_compatibility_is_as_the_topics_strategy_says(client: SchemaRegistryClient) -> None:
@@ -239,9 +296,11 @@ def test_unsupported_methods_are_refused_with_the_reason(
     assert registry.calls.total() == 0
 
 
-def test_confluents_other_methods_are_missing_with_the_reason(client: SchemaRegistryClient) -> None:
+@pytest.mark.parametrize("kind", [SchemaRegistryClient, AsyncSchemaRegistryClient])
+def test_confluents_other_methods_are_missing_with_the_reason(kind: Any) -> None:
+    client = kind({"url": "http://p:8080"})
     assert not hasattr(client, "get_mode")
-    with pytest.raises(AttributeError, match="get_referenced_by: Pulsar's registry has no references"):
+    with pytest.raises(AttributeError, match=f"^{kind.__name__}.get_referenced_by: Pulsar's registry has no"):
         client.get_referenced_by("t")
 
 
