@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable, Coroutine, Generator, Mapping
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from streamnative_serdes import _call_path
 from streamnative_serdes._lifecycle import refuse_no_function
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.serialization import Deserializer, SerializationContext, Serializer
 
-from .client import SchemaRegistryClient
+from .client import SchemaRegistryClient, absent
 from .schema import Schema
 from .serdes import AvroDeserializer, AvroSerializer, checked_client
 
@@ -42,7 +42,7 @@ class AsyncSchemaRegistryClient:
     def new_client(conf: Mapping[str, Any]) -> AsyncSchemaRegistryClient:
         return AsyncSchemaRegistryClient(conf)
 
-    def config(self) -> Mapping[str, Any]:
+    def config(self) -> dict[str, Any]:
         """The configuration as it was given."""
         return self.blocking.config()
 
@@ -69,6 +69,11 @@ class AsyncSchemaRegistryClient:
     clear_latest_caches = _in_thread(SchemaRegistryClient.clear_latest_caches)
     clear_caches = _in_thread(SchemaRegistryClient.clear_caches)
     aclose = _in_thread(SchemaRegistryClient.close)
+
+    if not TYPE_CHECKING:  # as in the blocking client
+
+        def __getattr__(self, name: str) -> Any:
+            raise absent(self, name)
 
 
 _S = TypeVar("_S", AvroSerializer, AvroDeserializer)
