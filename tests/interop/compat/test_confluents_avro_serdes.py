@@ -33,11 +33,16 @@ deserialize_strict                                    test_strict_writes_what_fi
 
 from __future__ import annotations
 
+import datetime as dt
+import io
 import json
-from collections.abc import Iterator
+from collections import namedtuple
+from collections.abc import Callable, Iterator
+from decimal import Decimal
 from typing import Any
 
 import confluent_kafka.schema_registry as confluent
+import fastavro
 import pytest
 import record_shop
 from confluent_kafka.serialization import MessageField, SerializationContext
@@ -46,6 +51,7 @@ from schemas import record
 from streamnative_serdes.compat import Schema, SchemaReference, SchemaRegistryClient
 from streamnative_serdes.compat.avro import AvroDeserializer, AvroSerializer
 from streamnative_serdes.compat.error import SchemaRegistryError
+from streamnative_serdes.errors import EncodeError
 from streamnative_serdes.testing import registry_of
 
 TOPIC, SUBJECT, PATH = "topic1", "topic1-value", "public/default/topic1"
@@ -220,3 +226,85 @@ def test_a_field_without_a_default_may_not_go_under_full(client: SchemaRegistryC
     client.clear_latest_caches()
     reader = AvroDeserializer(client, conf={"use.latest.version": True})
     assert reader(message, CTX) == {"b": "none"}
+
+
+# Values that fastavro, by which Confluent's classes write, takes otherwise: docs/from-confluent.md
+
+DATE, MICROS = ({"type": base, "logicalType": name} for base, name in (("int", "date"), ("long", "timestamp-micros")))
+LOCAL, MONEY = {**MICROS, "logicalType": "local-timestamp-micros"}, {"type": "bytes", "logicalType": "decimal"}
+NOON, INTS = dt.datetime(2020, 1, 1, 12, tzinfo=dt.UTC), {"type": "array", "items": "int"}
+LETTER = {"type": "enum", "name": "Letter", "symbols": ["A"]}
+
+
+def by_fastavro(schema: Any, value: Any) -> Any:
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, schema, {"a": value})
+    return fastavro.schemaless_reader(io.BytesIO(out.getvalue()), schema, None)["a"]  # type: ignore[call-overload, index]
+
+
+@pytest.mark.parametrize(
+    ("kind", "make", "read"),
+    [
+        ("int", lambda: 1.0, 1),
+        ("long", lambda: Decimal("1.5"), 1),
+        ("float", lambda: Decimal("1.5"), 1.5),
+        ("double", lambda: "1.5", 1.5),
+        ("float", lambda: 16777217, 16777216.0),
+        ("double", lambda: 2**53 + 1, 2.0**53),
+        ("boolean", lambda: "no", True),
+        ("boolean", lambda: None, False),
+        *((INTS, lambda made=made: made, [1]) for made in ({1}, {1: 2}, b"\1", namedtuple("One", "a")(1))),
+        (INTS, lambda: iter([1]), [1]),
+        (INTS, lambda: "", []),
+        (DATE, lambda: NOON, NOON.date()),
+        (DATE, lambda: "2020-01-01", NOON.date()),
+        (DATE, lambda: True, dt.date(1970, 1, 2)),
+        (MICROS, lambda: True, dt.datetime(1970, 1, 1, 0, 0, 0, 1, dt.UTC)),
+        (MICROS, lambda: 1.5, dt.datetime(1970, 1, 1, 0, 0, 0, 1, dt.UTC)),
+        (MICROS, lambda: Decimal(1), dt.datetime(1970, 1, 1, 0, 0, 0, 1, dt.UTC)),
+        (LOCAL, lambda: NOON, NOON.replace(tzinfo=None)),
+        ({**MONEY, "precision": 4, "scale": 2}, lambda: b"\1", Decimal("0.01")),
+    ],
+)
+def test_values_that_fastavro_changes_are_refused(
+    client: SchemaRegistryClient, kind: Any, make: Callable[[], Any], read: Any
+) -> None:
+    schema = record("Value", ("a", kind))
+    assert by_fastavro(schema, make()) == read
+    with pytest.raises(EncodeError, match="field a"):
+        there_and_back(client, {"a": make()}, schema, REGISTER)
+
+
+@pytest.mark.parametrize(
+    ("union", "value", "theirs", "ours"),
+    [
+        (["float", "int"], 1, 1.0, 1),
+        (["double", "long"], 1, 1.0, 1),
+        (["null", DATE, "string"], "2020-01-01", NOON.date(), "2020-01-01"),
+        ([DATE, MICROS], NOON, NOON.date(), NOON),
+    ],
+)
+def test_fastavro_chooses_another_branch(
+    client: SchemaRegistryClient, union: Any, value: Any, theirs: Any, ours: Any
+) -> None:
+    schema = record("Value", ("a", union))
+    assert repr(by_fastavro(schema, value)) == repr(theirs)
+    assert repr(there_and_back(client, {"a": value}, schema, REGISTER)["a"]) == repr(ours)
+
+
+@pytest.mark.parametrize(("union", "value"), [(["long", "int"], 1), (["string", LETTER], "A")])
+def test_fastavro_chooses_the_first_branch_and_ours_the_closest(
+    client: SchemaRegistryClient, union: Any, value: Any
+) -> None:
+    schema, out = record("Value", ("a", union)), io.BytesIO()
+    fastavro.schemaless_writer(out, schema, {"a": value})
+    message = AvroSerializer(client, json.dumps(schema), conf=REGISTER)({"a": value}, CTX)
+    assert (out.getvalue()[0], message[10]) == (0, 2)  # branch 0 and 1
+
+
+def test_logical_types_follow_the_readers_schema_and_fastavros_the_writers(client: SchemaRegistryClient) -> None:
+    plain, micros = record("Value", ("a", "long")), record("Value", ("a", MICROS))
+    message = AvroSerializer(client, json.dumps(micros), conf=REGISTER)({"a": NOON}, CTX)
+    number = int(NOON.timestamp()) * 1_000_000
+    assert fastavro.schemaless_reader(io.BytesIO(message[10:]), micros, plain) == {"a": NOON}
+    assert AvroDeserializer(client, json.dumps(plain))(message, CTX) == {"a": number}
