@@ -228,7 +228,7 @@ def test_a_field_without_a_default_may_not_go_under_full(client: SchemaRegistryC
     assert reader(message, CTX) == {"b": "none"}
 
 
-# Values that fastavro, by which Confluent's classes write, takes otherwise: docs/from-confluent.md
+# Values that fastavro, by which Confluent's classes write, takes otherwise: docs/values.md
 
 DATE, MICROS = ({"type": base, "logicalType": name} for base, name in (("int", "date"), ("long", "timestamp-micros")))
 LOCAL, MONEY = {**MICROS, "logicalType": "local-timestamp-micros"}, {"type": "bytes", "logicalType": "decimal"}

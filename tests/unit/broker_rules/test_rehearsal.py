@@ -102,7 +102,7 @@ def test_what_means_nothing_to_java_is_accepted(more: dict[str, Any]) -> None:
     assert refusal_of(json.dumps({"name": "N", **more})) is None
 
 
-def test_an_enum_default_that_is_no_symbol_is_refused() -> None:
+def test_an_enum_default_that_is_not_a_symbol_is_refused() -> None:
     text = json.dumps({"name": "E", "type": "enum", "symbols": ["A"], "default": "B"})
     assert refusal_of(text) == "Invalid schema definition data for AVRO schema"
 

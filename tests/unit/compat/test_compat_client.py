@@ -212,14 +212,14 @@ def test_a_reference_to_a_type_that_is_not_there_is_the_registrys_error(client: 
         ("-value", "^expected a topic name, got ''"),
     ],
 )
-def test_a_subject_that_is_no_topic_is_refused(client: SchemaRegistryClient, subject: Any, words: str) -> None:
+def test_a_subject_that_is_not_a_topic_is_refused(client: SchemaRegistryClient, subject: Any, words: str) -> None:
     with pytest.raises(SchemaRegistryError, match=words) as caught:
         client.get_versions(subject)
     assert (caught.value.http_status_code, caught.value.error_code) == (422, 42208)
 
 
 @pytest.mark.parametrize(("offset", "limit"), [(-1, -1), ("x", -1), (None, -1), (0, "x"), (0, None), (True, -1)])
-def test_a_range_of_versions_that_is_no_range_is_refused(client: SchemaRegistryClient, offset: Any, limit: Any) -> None:
+def test_a_bad_range_of_versions_is_refused(client: SchemaRegistryClient, offset: Any, limit: Any) -> None:
     with pytest.raises(SchemaRegistryError, match="expected whole numbers from 0 as offset and limit, got"):
         client.get_versions("t", offset=offset, limit=limit)
 
