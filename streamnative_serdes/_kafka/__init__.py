@@ -36,6 +36,7 @@ from .consuming import (
     committed_messages,
     consumed,
     has_messages,
+    listed,
     place_of,
 )
 from .producing import RefusedMessageError, Sender, delivery_seconds
@@ -75,6 +76,7 @@ __all__ = [
     "is_unsupported",
     "is_waiting",
     "kafka_errors",
+    "listed",
     "metadata",
     "no_producer_ids",
     "offsets",

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -43,9 +44,11 @@ GROUP: Final = "streamnative-serdes"
 ASSIGNED: Final[Mapping[str, Any]] = {
     "enable.auto.commit": False,
     "enable.partition.eof": True,
+    "allow.auto.create.topics": False,
     "auto.offset.reset": "error",  # for an offset that the broker no longer has: no message is skipped silently
 }
 COMMITTED: Final[Mapping[str, Any]] = {**ASSIGNED, "isolation.level": "read_committed", "fetch.wait.max.ms": 100}
+_FULL_NAME: Final = re.compile(r"(persistent://)?[^/]+/[^/]+/[^/]+")  # of Pulsar's topics
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 _M = TypeVar("_M")
 
@@ -415,9 +418,12 @@ class TopicConsumer:
     def listed(self) -> Sequence[int]:
         """As :meth:`partitions`, but without a request with the topic's name, at which some brokers create the topic.
 
-        A topic that the user may not describe is left out.
+        Only a full name of Pulsar's, which no Kafka topic has, is asked for by name: a KoP lists short names, but knows
+        each topic by both, and creates none for a consumer. A topic that the user may not describe is left out.
         """
         found = metadata(self._consumer, self._errors).topics.get(self._topic)
+        if found is None and _FULL_NAME.fullmatch(self._topic):
+            found = metadata(self._consumer, self._errors, self._topic).topics.get(self._topic)
         return () if found is None or found.error is not None else sorted(found.partitions)
 
     def cluster(self) -> str:
@@ -445,6 +451,12 @@ class TopicConsumer:
     def messages(self, ranges: Mapping[int, Sequence[Range]], most: int = _MOST) -> Iterator[Message]:
         """Yield the messages of these ranges. Raises as :meth:`RangeReader.take` does."""
         return self.reader(ranges).messages(most)
+
+
+def listed(kafka: Mapping[str, Any], topic: str) -> Sequence[int]:
+    """The numbers of a topic's partitions: see :meth:`TopicConsumer.listed`."""
+    with TopicConsumer(kafka, topic, committed=False) as consumer:
+        return consumer.listed()
 
 
 def bounds(kafka: Mapping[str, Any], topic: str, *, committed: bool = True) -> dict[int, Range]:

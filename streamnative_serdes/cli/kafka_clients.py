@@ -19,6 +19,7 @@ from streamnative_serdes._kafka import (
     Sender,
     TopicConsumer,
     kafka_errors,
+    listed,
     metadata,
     require_producer_ids,
 )
@@ -124,7 +125,7 @@ class Outbox:
 
     def __init__(self, kafka: dict[str, Any], topic: str) -> None:
         require_producer_ids(kafka, topic)
-        self._topic, self._sender = topic, Sender(kafka, topic, _PATIENCE)
+        self._kafka, self._topic, self._sender = kafka, topic, Sender(kafka, topic, _PATIENCE)
 
     @property
     def delivered(self) -> Counter[int]:
@@ -133,7 +134,7 @@ class Outbox:
     def require_topic(self) -> None:
         """Raise FailureError if the topic does not exist: the broker would create it with settings nobody chose."""
         found = metadata(self._sender.client, self._sender.errors).topics.get(self._topic)
-        if found is None or found.error is not None:
+        if (found is None or found.error is not None) and not listed(self._kafka, self._topic):
             raise FailureError(
                 f"the broker does not have topic {self._topic}", REFUSED, hint="--create lets it make one"
             )

@@ -13,7 +13,7 @@ from typing import Any, Final
 import click
 from confluent_kafka import KafkaException, Producer
 
-from streamnative_serdes._kafka import ClientErrors, Cluster, client, metadata
+from streamnative_serdes._kafka import ClientErrors, Cluster, client, listed, metadata
 from streamnative_serdes.errors import (
     AuthorizationError,
     ConfigError,
@@ -213,18 +213,17 @@ def _broker(connection: Connection, topic: str | None, purpose: str) -> Iterator
 def _brokers(kafka: dict[str, Any], topic: str | None) -> str:
     errors = ClientErrors(kafka, topic or "")
     producer = client(Producer, kafka, topic or "", errors)
-    listed = metadata(producer, errors, most=_SECONDS)
-    found = f"answers; {counted(len(listed.brokers), 'broker')}"
+    found = f"answers; {counted(len(metadata(producer, errors, most=_SECONDS).brokers), 'broker')}"
     if topic is None:
         return found
-    known = listed.topics.get(topic)
-    if known is None or known.error is not None:
+    partitions = listed(kafka, topic)
+    if not partitions:
         raise SerdesError(
             "the broker does not have the topic, or does not show it",
             topic=topic,
             hint="create the topic, or ask for the right to describe it",
         )
-    return f"{found}; the topic has {counted(len(known.partitions), 'partition')}"
+    return f"{found}; the topic has {counted(len(partitions), 'partition')}"
 
 
 def _consume(kafka: dict[str, Any], topic: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from streamnative_serdes._kafka import BrokerRefusedError, Cluster, topics
+from streamnative_serdes._kafka import BrokerRefusedError, Cluster, consuming, listed, topics
 
 KAFKA = {"bootstrap.servers": "topics:1"}
 
@@ -70,3 +70,47 @@ def test_who_may_not_add_partitions_is_told_which_right_is_missing(monkeypatch: 
     with pytest.raises(BrokerRefusedError, match="cannot add partitions to topic t: ") as caught:
         Cluster(KAFKA, "t").ensure("t", 2, {})
     assert caught.value.hint == "the user needs the right ALTER on the topic"
+
+
+class KopConsumer:
+    """Stands in for a consumer of a KoP, which lists ``people``, and describes it by its full names, too."""
+
+    def __init__(self) -> None:
+        self.asked: list[str | None] = []
+
+    def list_topics(self, topic: str | None = None, **_: Any) -> Any:
+        self.asked.append(topic)
+        known = topic is None or topic.endswith("public/default/people")
+        error = None if known else KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)
+        found = SimpleNamespace(error=error, partitions={1: None, 0: None} if known else {})
+        return SimpleNamespace(topics={topic or "people": found})
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("name", "partitions", "asked"),
+    [
+        ("people", [0, 1], [None]),
+        ("missing", [], [None]),
+        ("public/default/people", [0, 1], [None, "public/default/people"]),
+        ("persistent://public/default/people", [0, 1], [None, "persistent://public/default/people"]),
+        ("public/default/missing", [], [None, "public/default/missing"]),
+        ("not/full", [], [None]),  # at which a KoP closes the connection
+        ("http://public/default/people", [], [None]),
+    ],
+)
+def test_only_full_names_that_are_not_listed_are_asked_for_by_name(
+    monkeypatch: pytest.MonkeyPatch, name: str, partitions: list[int], asked: list[str | None]
+) -> None:
+    consumer, made = KopConsumer(), []
+
+    def made_of(_kind: Any, conf: Any, *_: Any) -> KopConsumer:
+        made.append(conf)
+        return consumer
+
+    monkeypatch.setattr(consuming, "client", made_of)
+    assert list(listed({**KAFKA, "allow.auto.create.topics": True}, name)) == partitions
+    assert consumer.asked == asked
+    assert [conf["allow.auto.create.topics"] for conf in made] == [False]

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from confluent_kafka.admin import AdminClient
 
-from streamnative_serdes._kafka import EARLIEST, LATEST, ClientErrors, client, metadata, offsets
+from streamnative_serdes._kafka import EARLIEST, LATEST, ClientErrors, client, listed, metadata, offsets
 from streamnative_serdes._nearest import did_you_mean
 from streamnative_serdes.errors import ConfigError
 
@@ -71,15 +71,19 @@ class Brokers:
     def existing(self) -> dict[str, int]:
         """All topics of the cluster that this user may see, with their numbers of partitions; one request.
 
-        The request does not name topics, since some brokers create topics that are named.
+        The request does not name topics, since some brokers create topics that are named. A KoP's list has no
+        full names of Pulsar's, so each one is asked for.
         """
         self.calls["topics"] += 1
-        listed = metadata(self._client(), self._errors)
-        return {
+        there = {
             name: len(found.partitions)
-            for name, found in listed.topics.items()
+            for name, found in metadata(self._client(), self._errors).topics.items()
             if found.error is None and name not in _INTERNAL
         }
+        for name in self._topics.names:
+            if "/" in name and name not in there and (partitions := listed(self._kafka, name)):
+                there[name] = len(partitions)
+        return there
 
     def earliest(self, places: Iterable[Place]) -> dict[Place, int]:
         """The earliest available offsets."""
