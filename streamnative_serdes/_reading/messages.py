@@ -75,13 +75,10 @@ def _is_end(reported: Any) -> bool:
 
 
 def _of_pulsar(message: PulsarMessage, topic: str | None) -> Received:
-    raw = RawMessage(
-        None if is_tombstone(message) else message.data(),
-        topic_with_schemas(message.topic_name()) if topic is None else topic,
-        key=key_of(message),
-    )
+    named = topic_with_schemas(message.topic_name()) if topic is None else topic
+    raw = RawMessage(message.data(), named, key=key_of(message))
     try:
-        raw = replace(raw, headers=headers_of(message))
+        raw = replace(raw, data=data_of(message), headers=headers_of(message))
     except DecodeError as error:
         error.raw = raw
         raise error.at(topic=raw.topic) from None
@@ -110,6 +107,7 @@ class PulsarMessage(Protocol):
     def ordering_key(self) -> str: ...
     def schema_version(self) -> str: ...
     def producer_name(self) -> str: ...
+    def event_timestamp(self) -> int: ...
     def has_null_value(self) -> bool: ...
 
 
@@ -176,6 +174,25 @@ def key_of(message: PulsarMessage, *, encoded: bool = False) -> bytes | None:
 def is_tombstone(message: PulsarMessage) -> bool:
     """Return whether a message has null for a value, whichever producer sent it; an empty value is not null."""
     return message.has_null_value()
+
+
+def data_of(message: PulsarMessage) -> bytes | None:
+    """The value of a message; None for a tombstone.
+
+    Raises:
+        DecodeError: the client did not get the value: it makes a message without producer and time of an entry in
+            Kafka's format. Pulsar's producers have names, and KoP's other entries have the times of Kafka's messages.
+    """
+    if is_tombstone(message):
+        return None
+    data = message.data()
+    if not data and not message.producer_name() and not message.event_timestamp():
+        raise DecodeError(
+            "pulsar-client got the message without its bytes: it is stored in Kafka's format",
+            topic=message.topic_name() or None,
+            hint="with entryFormat=kafka in KoP, this client gets every message so; read the topic with a Kafka client",
+        )
+    return data
 
 
 def _bytes_of(read: Callable[[], str]) -> bytes:

@@ -24,6 +24,7 @@ from streamnative_serdes._call_path import policy_of
 from streamnative_serdes._formats import OUTSIDE
 from streamnative_serdes._reading.messages import (
     PulsarMessage,
+    data_of,
     headers_of,
     is_tombstone,
     key_of,
@@ -32,7 +33,7 @@ from streamnative_serdes._reading.messages import (
 )
 from streamnative_serdes._writing.policy import WritePolicy
 from streamnative_serdes.deserializer import KafkaAvroDeserializer
-from streamnative_serdes.errors import ConfigError, DecodeError, SchemaError
+from streamnative_serdes.errors import ConfigError, SchemaError
 from streamnative_serdes.key_value import KeyValueSchema
 from streamnative_serdes.serialization import SerializationContext
 from streamnative_serdes.serializer import KafkaAvroSerializer
@@ -126,16 +127,12 @@ class PulsarSchema:
         Raises:
             SerdesError: as :meth:`KafkaAvroDeserializer.deserialize`.
         """
-        if msg.has_null_value():
+        data, version = data_of(msg), schema_version_of(msg)
+        if data is None:
             return None
-        data, version = msg.data(), schema_version_of(msg)
         try:
             topic = topic_with_schemas(msg.topic_name())
             return self.deserializer.deserialize(topic, data, version, headers_of(msg))
-        except DecodeError as error:
-            if not data and not msg.producer_name():
-                error.hint = "with entryFormat=kafka in KoP, this client gets every message without its bytes"
-            raise
         except SchemaError as error:
             if error.hint == OUTSIDE and not hasattr(msg, "schema_id"):
                 error.hint = f"this pulsar-client does not show the id of a message's schema; {OUTSIDE}"

@@ -60,9 +60,16 @@ class PulsarMessage:
     """As pulsar-client's: it decodes the bytes of key and version as UTF-8, and a null is empty."""
 
     def __init__(
-        self, data: bytes | None, topic: str = "users", version: int | None = None, partition_key: str = ""
+        self,
+        data: bytes | None,
+        topic: str = "users",
+        version: int | None = None,
+        partition_key: str = "",
+        producer: str = "standalone-0-1",
+        time: int = 0,
     ) -> None:
         self._data, self._topic, self._version, self._key = data, topic, version, partition_key
+        self._producer, self._time = producer, time
 
     def data(self) -> bytes:
         return self._data or b""
@@ -84,6 +91,12 @@ class PulsarMessage:
 
     def ordering_key(self) -> str:
         return ""
+
+    def producer_name(self) -> str:
+        return self._producer
+
+    def event_timestamp(self) -> int:
+        return self._time
 
     def schema_version(self) -> str:
         return "" if self._version is None else self._version.to_bytes(8, "big").decode()

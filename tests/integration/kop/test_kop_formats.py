@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,8 +12,16 @@ from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from kop_server import Kop, kop_server
 from migrations import create, new_name
 
-from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, KeyValueSchema
+from streamnative_serdes import (
+    DecodeError,
+    KafkaAutoConsumeDeserializer,
+    KafkaAvroDeserializer,
+    KafkaAvroSerializer,
+    KafkaPulsarSerializer,
+    KeyValueSchema,
+)
 from streamnative_serdes._kafka import ASSIGNED, ClientErrors, RangeReader, bounds_of, client
+from streamnative_serdes.integrations.pulsar_client import pulsar_schema
 
 SECONDS = 30.0
 USER: Any = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
@@ -110,6 +119,37 @@ def test_what_was_aborted_is_not_read_and_the_end_is_reached(stored_as: tuple[st
     place = TopicPartition(topic, 0)
     with Consumer({"bootstrap.servers": kop.kafka, "group.id": "x"}) as plain:
         assert plain.get_watermark_offsets(place, SECONDS)[1] >= 7  # messages and markers
+
+
+def test_pulsars_client_gets_values_or_an_error_that_says_why_not(stored_as: tuple[str, Kop]) -> None:
+    """With entryFormat=kafka it gets no bytes: they would be read as an empty text, or as a record without fields."""
+    pulsar = pytest.importorskip("pulsar", reason="pulsar-client is not installed: pip install pulsar-client")
+    name, kop = stored_as
+    conf, topic, records = {"schema.registry.url": kop.url}, new_name("texts"), new_name("records")
+    for each in (topic, records):
+        create(kop.kafka, each, partitions=1)
+    with KafkaPulsarSerializer(conf, "STRING") as write:
+        send(kop, topic, (write.serialize(topic, "Ada"), None), (b"", None))
+    with KafkaAvroSerializer(conf, {"type": "record", "name": "Empty", "fields": []}) as write_records:
+        send(kop, records, (write_records.serialize(records, {}), None))
+    host, port = kop.kafka.split(":")
+    client_ = pulsar.Client(f"pulsar://{host}:{int(port) + 1}", logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+    read = KafkaAutoConsumeDeserializer(conf)
+    try:
+        reader = client_.create_reader(topic, pulsar.MessageId.earliest)
+        objects = client_.create_reader(records, pulsar.MessageId.earliest, schema=pulsar_schema(conf))
+        texts, empty = [reader.read_next(30_000) for _ in range(2)], objects.read_next(30_000)
+        if name != "pulsar":
+            for attempt in (*(partial(read.deserialize_message, each) for each in texts), empty.value):
+                with pytest.raises(DecodeError, match=r"without its bytes.*entryFormat=kafka"):
+                    attempt()
+        else:
+            found = [read.deserialize_message(each) for each in texts]
+            assert [each and each.native_object for each in found] == ["Ada", ""]
+            assert empty.value() == {}
+    finally:
+        read.close()
+        client_.close()
 
 
 def test_a_null_header_is_named_where_a_batch_fails_for_it(stored_as: tuple[str, Kop]) -> None:

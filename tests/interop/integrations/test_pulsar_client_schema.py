@@ -29,7 +29,7 @@ class User:
     age: int
 
 
-def built(**parts: str) -> pulsar.Message:
+def built(**parts: Any) -> pulsar.Message:
     """A message as it is before it is sent."""
     builder = _pulsar.MessageBuilder().content(b"")
     for name, value in parts.items():
@@ -178,6 +178,13 @@ def test_each_key_of_up_to_three_bytes_is_found_in_what_kop_writes() -> None:
     for key in (b"a", b"ab", b"abc", b"abcd", "\u20ac".encode()):
         message = built(partition_key=base64.b64encode(key).decode(), ordering_key=key.decode())
         assert key_of(message) == key_of(message, encoded=True) == key
+
+
+def test_a_message_without_its_bytes_is_an_error_that_says_so_before_the_registry_is_asked() -> None:
+    schema: Any = pulsar_schema(CONF)
+    with pytest.raises(DecodeError, match=r"without its bytes.*entryFormat=kafka"):
+        schema.decode_message(built())
+    assert pulsar_client.data_of(built(event_timestamp=1)) == b""
 
 
 def test_a_message_that_was_not_sent_has_no_version_and_only_null_is_a_tombstone() -> None:

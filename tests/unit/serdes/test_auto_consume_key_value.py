@@ -17,6 +17,7 @@ from streamnative_serdes import (
     DecodeError,
     KafkaAutoConsumeDeserializer,
     KafkaAvroSerializer,
+    KafkaPulsarSerializer,
     KeyValue,
     KeyValueSchema,
     SchemaNotFoundError,
@@ -253,6 +254,22 @@ def test_messages_of_pulsars_client_are_read_by_their_metadatas_version(separate
     nothing = reader.deserialize_message(PulsarMessage(None, version=0))
     assert nothing is not None
     assert (nothing.native_object, nothing.schema_version) == (KeyValue(None, None), 0)
+
+
+def test_a_message_of_which_pulsars_client_gets_no_bytes_is_an_error_and_not_an_empty_value(
+    registry: LocalRegistry,
+) -> None:
+    """Of a KoP's entry in Kafka's format it makes a message without producer and time."""
+    KafkaPulsarSerializer(conf(registry), "STRING").serialize("users", "Ada")
+    reader = KafkaAutoConsumeDeserializer(conf(registry))
+    lost = PulsarMessage(b"", producer="", time=0)
+    with pytest.raises(DecodeError, match=r"without its bytes.*entryFormat=kafka") as caught:
+        reader.deserialize_message(lost)
+    assert caught.value.raw is not None
+    assert caught.value.raw.topic == "persistent://public/default/users"
+    kept = [PulsarMessage(b"", producer="p"), PulsarMessage(b"", producer="", time=1), PulsarMessage(b"x", producer="")]
+    found = list(reader.deserialize_many(None, [*kept, lost], on_error=lambda error: None))
+    assert [each and each.native_object for each in found] == ["", "", "x", None]
 
 
 @pytest.mark.parametrize("version", [128, 255, 2**40])
