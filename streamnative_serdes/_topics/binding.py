@@ -31,6 +31,7 @@ from streamnative_serdes.errors import (
     SchemaRegistryError,
     SerdesError,
 )
+from streamnative_serdes.key_value import PRIMITIVE_TYPES
 from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient, TopicName
 from streamnative_serdes.schema_registry.pulsar_api import REGISTERED_OUTSIDE
 
@@ -280,6 +281,10 @@ class Binding:
         if given.halves is not None:
             return register_pair(self.client, topic, given, given.halves, self._topics.limits)
         info = given.info
+        if info.type in PRIMITIVE_TYPES:  # Pulsar compares texts, and pulsar-client's is another, "null"
+            held = self._held(given, self.client.all_versions(topic))
+            if held is not None:
+                return held
         try:
             return self.client.register(topic, info.text, type=info.type, properties=info.properties)
         except InvalidSchemaError:  # by a newer broker, while the topic may have the schema from an older broker

@@ -129,6 +129,16 @@ def test_a_pair_writes_and_reads_by_it(registry: LocalRegistry) -> None:
         KafkaAvroDeserializer(conf, pair).deserialize("other", message)
 
 
+@pytest.mark.parametrize("register", [True, False])
+def test_primitive_types_have_no_text(registry: LocalRegistry, register: bool) -> None:
+    """pulsar-client registers STRING with the text "null"."""
+    put(registry, "t", "null", "STRING")
+    registry.set_strategy("ALWAYS_INCOMPATIBLE")
+    conf = {"schema.registry.url": registry.url, "auto.register.schemas": register}
+    assert KafkaPulsarSerializer(conf, "STRING").serialize("t", "Ada") == b"Ada"
+    assert registry.calls["POST schema"] == 1, "that of this test"
+
+
 def registry_text(value: str) -> str:
     return json.dumps({"key": "string", "value": json.loads(value)})
 
