@@ -308,11 +308,12 @@ class Binding:
         for info in infos:
             if info.type == "KEY_VALUE":  # a pair may have the schema as a half
                 self._topics.keep(topic, info)
-        raise SchemaNotFoundError(
-            "the topic does not have the serializer's schema",
-            topic=topic.given,
-            hint=REGISTERED_OUTSIDE if infos and infos[-1].type == EXTERNAL else _REGISTER,
-        )
+        hint, there = _REGISTER, infos[-1].type if infos else given.type
+        if there == EXTERNAL:
+            hint = REGISTERED_OUTSIDE
+        elif there != given.type:
+            hint = f"the topic's schemas are of type {there}, and the serializer's is of type {given.type}"
+        raise SchemaNotFoundError("the topic does not have the serializer's schema", topic=topic.given, hint=hint)
 
     def _require(self, topic: TopicName, schema: Schema) -> None:
         assert schema.fault is not None
