@@ -55,6 +55,8 @@ _AWAY: Final = ("_TRANSPORT", "_TIMED_OUT", "_ALL_BROKERS_DOWN", "_RESOLVE", "_S
 _ELECTING: Final = ("NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE", "NOT_CONTROLLER")
 _ELECTION_SECONDS: Final = 0.1  # between two questions
 _PASSING: Final = re.compile(r" \(after \d+ms in state \w+(, \d+ identical error\(s\) suppressed)?\)$")
+_NUMBER: Final = re.compile(r"\d+")
+_NOT_SIGNED_IN: Final = "SASL authentication error"
 _MOST_FAULTS: Final = 10  # distinct errors kept; the latest ones are the most useful
 _answered: Final[set[str]] = set()  # addresses at which a broker has answered this process
 
@@ -133,21 +135,24 @@ class ClientErrors:
     def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
         self.addresses = str(next((kafka[name] for name in _BROKERS if kafka.get(name)), ""))
         self.topic, self._also = topic, kafka.get("error_cb")
-        self._said: dict[str, None] = {}  # ordered and distinct
+        self._said: dict[str, str] = {}  # ordered; by the text without what differs from time to time, the latest text
 
     def __call__(self, error: KafkaError) -> None:
         """The client's ``error_cb``, which is called while the client is polled."""
         said = _PASSING.sub("", error.str())
-        if said not in self._said and error.name() != "_ALL_BROKERS_DOWN":
-            logger.warning("Kafka client of topic %s: %s", self.topic, said)
-            self._said[said] = None
+        address, _, fault = said.partition(": ")
+        key = f"{address}: {_NUMBER.sub('', fault)}"  # a KoP's refusal of a token has the time
+        if error.name() != "_ALL_BROKERS_DOWN":
+            if key not in self._said:
+                logger.warning("Kafka client of topic %s: %s", self.topic, said)
+            self._said[key] = said
             if len(self._said) > _MOST_FAULTS:
                 del self._said[next(iter(self._said))]
         if self._also is not None:
             self._also(error)
 
     def __str__(self) -> str:
-        return "; ".join(self._said)
+        return "; ".join(self._said.values())
 
     def clear(self) -> None:
         """Forget previous errors."""
@@ -156,7 +161,7 @@ class ClientErrors:
     def everywhere(self) -> bool:
         """Whether every address has had an error."""
         names = [name.strip().rpartition("://")[2] for name in self.addresses.split(",")]
-        return all(any(name in said for said in self._said) for name in names)
+        return all(any(name in said for said in self._said.values()) for name in names)
 
     @property
     def answered(self) -> bool:
@@ -180,12 +185,15 @@ class ClientErrors:
 
     def error(self, seconds: float) -> BrokerUnavailableError:
         met = f": {self}" if self._said else "; the client reported no error"
+        hint = "is bootstrap.servers correct, and does security.protocol match the broker's listener?"
+        if _NOT_SIGNED_IN in met:
+            hint = "the user name, the password or the token is invalid, or the token has expired"
+        elif self.answered:
+            hint = "it has answered before: start it again, then run this again"
         return BrokerUnavailableError(
             f"no response from a Kafka broker at {self.addresses} within {seconds:.0f} s{met}",
             topic=self.topic,
-            hint="it has answered before: start it again, then run this again"
-            if self.answered
-            else "is bootstrap.servers correct, and does security.protocol match the broker's listener?",
+            hint=hint,
         )
 
 

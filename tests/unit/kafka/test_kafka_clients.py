@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
 import streamnative_serdes
 from streamnative_serdes import ConfigError
-from streamnative_serdes._kafka import client, clients, within
+from streamnative_serdes._kafka import ClientErrors, client, clients, within
 
 PACKAGE = Path(streamnative_serdes.__file__).parent
 
@@ -65,3 +65,16 @@ def test_an_answer_that_never_comes_is_a_timeout(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(KafkaException) as caught:
         within(Future(), 0.01)
     assert caught.value.args[0].name() == "_TIMED_OUT"
+
+
+def test_a_refused_token_is_logged_once_and_the_hint_is_about_credentials(caplog: pytest.LogCaptureFixture) -> None:
+    errors = ClientErrors({"bootstrap.servers": "a:1"}, "t")
+    for time in (28, 29, 30):
+        text = f"sasl_plaintext://a:1/bootstrap: SASL authentication error: JWT expired, a difference of {time} ms."
+        errors(KafkaError(KafkaError._AUTHENTICATION, f"{text} (after {time}ms in state AUTH_REQ)"))
+    errors(KafkaError(KafkaError._TRANSPORT, "a:2/2: Connect failed"))
+    assert len(caplog.messages) == 2
+    found = errors.error(5)
+    assert found.message.count("JWT expired") == 1
+    assert "a difference of 30 ms.; a:2/2: Connect failed" in found.message
+    assert found.hint == "the user name, the password or the token is invalid, or the token has expired"
