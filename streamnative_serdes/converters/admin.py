@@ -60,6 +60,7 @@ class AdminEntryReader(RestClient):
     - SchemaRegistryError: no such topic or entry (``status`` 404), an entry of more than 16 MiB, or an answer that
       Pulsar would not send;
     - DecodeError: the answer does not have all of the entry;
+    - ConfigError: the topic does not have the partition;
     - SerdesError: ``topic`` is not a valid topic name.
 
     Raises:
@@ -121,10 +122,12 @@ class AdminEntryReader(RestClient):
         return self._entry(name, _part(name, -1 if number is None else number), ledger, entry)
 
     def _parts(self, name: TopicName, partition: int | None) -> list[_Part]:
-        if partition is not None:
-            return [_part(name, partition)]
         request = self._request(name, f"{_API}{name.path}/partitions", "list the partitions of the topic")
         count = self.rest.ask(request, _partitions)
+        if partition is not None:
+            if 0 < count <= partition:
+                raise ConfigError(f"the topic has no partition {partition}: it has {count}", topic=name.given)
+            return [_part(name, partition)]
         return [_part(name, number) for number in range(count)] if count else [_part(name, -1)]
 
     def _ledgers(self, name: TopicName, part: _Part) -> list[tuple[int, int]]:
@@ -207,12 +210,13 @@ def _no_entry(request: ApiRequest, reply: Reply) -> SchemaRegistryError:
 
 
 def _refusal(request: ApiRequest, reply: Reply, sign_in_hint: str) -> SchemaRegistryError:
-    """The typed error for an error response, as for schemas; but 404 means a missing topic or entry."""
+    """The typed error for an error response, as for schemas; but 404 and 409 are about topics and entries."""
     error = refusal(request, reply, sign_in_hint)
-    if reply.status == 404 and reply.reason:
-        hint = _GONE if "/entry/" in request.path else "check the name, pulsar.tenant and pulsar.namespace"
+    if reply.status in (404, 409) and reply.reason:
+        gone = reply.status == 404 and "/entry/" in request.path
+        hint = _GONE if gone else "check the name, pulsar.tenant and pulsar.namespace"
         error = SchemaRegistryError(
-            error.message, status=404, reason=error.reason, url=error.url, topic=error.topic, hint=hint
+            error.message, status=reply.status, reason=error.reason, url=error.url, topic=error.topic, hint=hint
         )
     if reply.status == 500 and not reply.body and "/entry/" in request.path:
         error.hint = _TOO_LONG

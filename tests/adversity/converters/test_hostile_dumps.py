@@ -30,6 +30,7 @@ from streamnative_serdes.errors import (
     AuthorizationError,
     ConfigError,
     DecodeError,
+    IncompatibleSchemaError,
     RegistryUnavailableError,
     SchemaRegistryError,
     SerdesError,
@@ -250,9 +251,25 @@ def test_the_start_counts_in_its_own_ledger_only() -> None:
     stats = Answer(body={"ledgers": listed, "lastConfirmedEntry": "14:1"})
     asked = ["12:1", "14:0", "14:1"]
     entries = [Answer(body=PAYLOAD, headers={**GOOD, "X-Pulsar-Message-ID": place}) for place in asked]
-    with asking(stats, *entries) as (reader, _):
+    with asking(Answer(body={"partitions": 4}), stats, *entries) as (reader, _):
         found = reader.entries("t-partition-3", start=(12, 1))
         assert [entry.place for entry in found] == [f"partition 3, entry {place}" for place in asked]
+
+
+@pytest.mark.parametrize("given", [{"topic": "t-partition-4"}, {"topic": "t", "partition": 4}])
+def test_a_partition_that_the_topic_does_not_have_is_named(given: Any) -> None:
+    with (
+        asking(Answer(body={"partitions": 4})) as (reader, _),
+        pytest.raises(ConfigError, match="the topic has no partition 4: it has 4"),
+    ):
+        list(reader.entries(**given))
+
+
+def test_a_conflict_is_not_one_of_schemas() -> None:
+    reason = Answer(status=409, body={"reason": "Illegal topic partition name t-partition-5"})
+    with asking(reason) as (reader, _), pytest.raises(SchemaRegistryError, match="HTTP 409") as caught:
+        reader.entry("t", 1, 1, partition=5)
+    assert not isinstance(caught.value, IncompatibleSchemaError)
 
 
 SINGLE = {"X-Pulsar-sequence-id": "0"}
