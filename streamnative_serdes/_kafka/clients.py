@@ -257,7 +257,9 @@ def kafka_errors(meaning: Callable[[KafkaException], Exception] = lambda error: 
 
 
 def hint_for(error: KafkaError) -> str | None:
-    """A hint at the likely cause of an error of a broker that does not name the cause."""
+    """A hint at the likely cause of a broker's error for a message that was sent, if the error does not name it."""
+    if error.name() == "TOPIC_AUTHORIZATION_FAILED":
+        return "the user needs the right to produce to the topic"
     if error.name() != "UNKNOWN":
         return None
     return (

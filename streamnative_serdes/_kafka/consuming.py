@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from .clients import BrokerRefusedError, BrokerUnavailableError, ClientErrors, ask, client
-from .topics import Range, bounds_of, metadata, partitions_of
+from .topics import Range, bounds_of, metadata, partitions_of, refused
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message
@@ -188,7 +188,8 @@ class RangeReader:
             OffsetsGoneError: a partition does not have the offsets that were to be read.
             StalledError: for ``patience`` seconds, nothing has come.
             BrokerUnavailableError: the same, and the client has connection errors.
-            KafkaException: the broker refuses.
+            BrokerRefusedError: the user may not consume from the topic.
+            KafkaException: the broker refuses for another reason.
         """
         self._away += time.monotonic() - self._returned
         try:
@@ -305,6 +306,9 @@ class RangeReader:
                 self._heed_end(*place_of(report))
             elif error.name() == "_AUTO_OFFSET_RESET":
                 self._fault = self._fault or self._gone(place_of(report)[0], error.str(), KafkaException(error))
+            elif error.name() == "TOPIC_AUTHORIZATION_FAILED":
+                refusal = refused("consume", "to consume from the topic", self._topic, KafkaException(error))
+                self._fault = self._fault or refusal
             elif error.name() != "GROUP_AUTHORIZATION_FAILED":  # an error of the group that nobody uses
                 self._fault = self._fault or KafkaException(error)
 

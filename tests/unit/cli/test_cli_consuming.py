@@ -7,10 +7,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError
 from consumed import Message
 
-from streamnative_serdes._kafka import BrokerUnavailableError
+from streamnative_serdes._kafka import BrokerRefusedError, BrokerUnavailableError
 from streamnative_serdes._kafka import consuming as ranges
 from streamnative_serdes.cli import kafka_clients as module
 from streamnative_serdes.cli.kafka_clients import Start, reach_end
@@ -131,7 +131,7 @@ def test_more_of_the_last_messages_than_there_are_begin_with_the_first(monkeypat
 
 def test_an_error_of_the_broker_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     refused = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
-    with pytest.raises(KafkaException):
+    with pytest.raises(BrokerRefusedError, match="the right to consume from the topic"):
         consumed(Client({0: (0, 5)}, [(0, 0, None), (0, 1, refused)]), monkeypatch)
 
 

@@ -102,6 +102,14 @@ def test_a_refusal_is_an_error_once_of_the_next_message_or_of_the_flush(monkeypa
     assert sender.counts == {("t", 0): 2}
 
 
+def test_who_may_not_produce_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    sender = sender_of(Client(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)), monkeypatch)
+    sender.send("t", value=b"1")
+    with pytest.raises(RefusedMessageError) as caught:
+        sender.flush()
+    assert (caught.value.topic, caught.value.hint) == ("t", "the user needs the right to produce to the topic")
+
+
 def messages(*values: bytes, headers: Any = None) -> list[tuple[Any, Any, int, int, Any]]:
     return [(value, None, -1, 0, headers) for value in values]
 

@@ -7,10 +7,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError
 from scripted_consumer import END, ScriptedConsumer, at
 
 from streamnative_serdes._kafka import (
+    BrokerRefusedError,
     BrokerUnavailableError,
     ClientErrors,
     OffsetsGoneError,
@@ -201,8 +202,9 @@ def test_messages_before_an_error_are_given_first() -> None:
     reader = reader_of(consumer)
     reader.start({0: [(0, 9)]})
     assert [message.offset() for message in reader.take(500)] == [0, 1]
-    with pytest.raises(KafkaException):
+    with pytest.raises(BrokerRefusedError, match="topic t: cannot consume: Broker: Topic authorization") as caught:
         reader.take(500)
+    assert caught.value.hint == "the user needs the right to consume from the topic"
 
 
 def test_an_error_that_waits_is_forgotten_with_its_ranges() -> None:
