@@ -325,6 +325,8 @@ def _array_of_messages(data: Any) -> Any:
         odd = next((one for one in data if not isinstance(one, bytes | bytearray | memoryview | None)), None)
         value = "message.value()" if callable(getattr(odd, "value", None)) else "message.value"
         hint = f" (hint: [{value} for message in messages])" if hasattr(odd, "value") else ""
+        if hasattr(odd, "topic_name"):
+            hint = " (hint: deserialize_many reads messages of pulsar-client)"
         raise TypeError(
             f"expected messages as bytes or None, got {type(odd).__name__}{hint}: {error}"[:1000]
         ) from error

@@ -16,7 +16,7 @@ from streamnative_serdes._broker_rules.compatibility import STRATEGIES, can_read
 from streamnative_serdes._broker_rules.refusals import BrokerError
 from streamnative_serdes._broker_rules.rehearsal import Rehearsal
 from streamnative_serdes._schema import Schema, parse, parse_given
-from streamnative_serdes.errors import AuthorizationError, MissingEndpointError, SchemaError
+from streamnative_serdes.errors import AuthorizationError, MissingEndpointError, SchemaError, SchemaNotFoundError
 from streamnative_serdes.schema_registry import Compatibility, SchemaInfo, SchemaRegistryClient, TopicName
 from streamnative_serdes.schema_registry.backups import as_tree
 
@@ -86,7 +86,13 @@ def set_strategy(connection: Connection, place: str, chosen: str, dry_run: bool)
 
 
 def _own(client: SchemaRegistryClient, place: str) -> str | None:
-    return client.namespace_strategy(place) if _NAMESPACE.fullmatch(place) else client.topic_strategy(place)
+    if _NAMESPACE.fullmatch(place):
+        return client.namespace_strategy(place)
+    try:
+        return client.topic_strategy(place)
+    except SchemaNotFoundError as error:
+        error.hint = error.hint or "only a topic has a strategy: a schema alone does not create its topic"
+        raise
 
 
 _COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}

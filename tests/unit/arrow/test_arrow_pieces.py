@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from any_type import PulsarMessage
 
 pa = pytest.importorskip("pyarrow")
 
@@ -262,6 +263,7 @@ NO_MESSAGES: list[tuple[Any, str]] = [
     ((one for one in DATA), r"got generator .hint: list\(messages\)"),
     ([1], "expected messages as bytes or None, got int"),
     ([b"x", object()], "expected messages as bytes or None, got object"),
+    ([PulsarMessage(b"x")], "deserialize_many reads messages of pulsar-client"),
     (None, "(?m)got NoneType$"),
     (5, "(?m)got int$"),
     (pa.record_batch([DATA], ["value"]), "got an array of struct .hint: pass only the column"),
