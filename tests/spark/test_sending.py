@@ -117,5 +117,5 @@ def test_a_plan_with_the_latest_version_keeps_the_version_that_it_chose(
 def test_plans_of_many_writes_are_equal_for_workers(conf: dict[str, str], schema: object) -> None:
     """Otherwise workers would keep a plan per batch of a stream. The first may differ, as it learns the schema."""
     KafkaAvroSerializer(conf, SCHEMA).warm_up(TOPIC)
-    writers = [Encoder.plan(TOPIC, conf, schema, confirm=False)[0].writer for _ in range(5)]
+    writers = [Encoder.plan(TOPIC, conf, schema)[0].writer for _ in range(5)]
     assert len({writer._key for writer in writers}) <= 2

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from any_type import delete, register
 from orders import ROWS, SCHEMA, TOPIC, in_order, messages_of, read
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -50,7 +51,8 @@ def test_only_the_driver_asks_the_registry(
         sink.write(orders)
     latest = KafkaAvroSink(TOPIC, kafka, conf)
     latest.write(orders)
-    assert registry.calls == {"POST schema": 1, "GET schema": 1}
+    # By the driver: three for the three writes, and two for the second sink, which has no schema.
+    assert registry.calls == {"POST schema": 1, "GET schema": 5}
 
 
 def test_workers_do_not_check_topics_for_changes(spark: SparkSession, conf: dict[str, str]) -> None:
@@ -263,16 +265,31 @@ def test_a_row_of_a_later_batch_has_its_own_number(
 
 
 def test_each_write_uses_the_schema_that_is_latest_then(
-    orders: DataFrame, kafka: dict[str, str], conf: dict[str, str]
+    orders: DataFrame, kafka: dict[str, str], conf: dict[str, str], registry: LocalRegistry
 ) -> None:
-    brief = {**SCHEMA, "fields": SCHEMA["fields"][:2]}  # type: ignore[index]
-    KafkaAvroSerializer(conf, brief).warm_up(TOPIC)
-    sink = KafkaAvroSink(TOPIC, kafka, {**conf, "cache.latest.ttl.sec": 0})
+    register(registry, TOPIC, "AVRO", {**SCHEMA, "fields": SCHEMA["fields"][:2]})  # type: ignore[index]
+    sink = KafkaAvroSink(TOPIC, kafka, conf)
     sink.write(orders)
-    KafkaAvroSerializer(conf, SCHEMA).warm_up(TOPIC)
+    register(registry, TOPIC, "AVRO", SCHEMA)
     sink.foreach_batch(orders, 0)
     found = Counter(tuple(record) for record in read(conf, messages_of(kafka)))
     assert found == {("id", "state"): 1000, ("id", "state", "note"): 1000}
+
+
+@pytest.mark.parametrize("more", [{}, {"key": lambda row: None}, {"to_dict": lambda row, _: row.asDict()}])
+def test_the_schema_is_registered_again_on_a_topic_that_was_recreated(
+    orders: DataFrame, kafka: dict[str, str], conf: dict[str, str], registry: LocalRegistry, more: dict[str, Any]
+) -> None:
+    versions = []
+    sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, **more)
+    for make in (False, False, True):
+        delete(registry, TOPIC)
+        sink = KafkaAvroSink(TOPIC, kafka, conf, SCHEMA, **more) if make else sink
+        registry.reset_calls()
+        sink.write(orders.limit(1))
+        versions.append(registry.calls)
+    assert versions == [{"GET schema": 1, "POST schema": 1}] * 2 + [{"GET schema": 1}]
+    assert len(read(conf, messages_of(kafka))) == 3
 
 
 def test_a_value_column_of_the_null_type_gives_a_tombstone_per_row(

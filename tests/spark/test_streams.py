@@ -74,7 +74,8 @@ def test_a_stream_that_restarts_after_its_last_flush_sends_that_batch_again(
     assert len(by_place) == 150
     assert {(query, batch) for query, batch, *_ in by_place} == {(first, "0"), (first, "1")}
     assert {value["id"] for value in by_place.values()} == set(range(150))
-    assert registry.calls == {"POST schema": 1, "GET schemas": 1}  # one each by sink and source, on the driver
+    # On the driver: one each by sink and source, and one for each run of a batch.
+    assert registry.calls == {"POST schema": 1, "GET schemas": 1, "GET schema": 3}
 
 
 @pytest.mark.parametrize("group", [None, "mine"])

@@ -30,18 +30,17 @@ from streamnative_serdes.spark.types.names import refuse_other_case
 class TopicWriter:
     """Writes a topic by one schema: the given schema, or the topic's latest schema at construction.
 
-    A given ``schema`` is registered on the topic now. With ``confirm``, the registry is asked for the latest schema,
-    also of a topic that this process knows.
+    A given ``schema`` is registered on the topic now. The registry is asked for the latest schema also of a topic that
+    this process knows.
     """
 
-    def __init__(self, topic: str, conf: Mapping[str, Any], schema: object = None, *, confirm: bool = True) -> None:
+    def __init__(self, topic: str, conf: Mapping[str, Any], schema: object = None) -> None:
         self._typed = schema if isinstance(schema, TypedSchema) and schema.type != "AVRO" else None
         given = None if self._typed is not None else schema.schema if isinstance(schema, TypedSchema) else schema
         self._topic, self._serializer = topic, KafkaAvroSerializer(conf, given)
         self._parts: Parts | None = None  # of a topic of another type than AVRO
         self._schema: Schema | None = None
-        if confirm:
-            self._policy.binding.confirm(topic)  # what this process knows of it may be of one that was deleted since
+        self._policy.binding.confirm(topic)  # what this process knows of it may be of one that was deleted since
         version = None if self._typed is None else self._registered(self._typed)
         if version is None:
             version = self._chosen()
@@ -244,14 +243,14 @@ class Encoder:
 
     @classmethod
     def plan(
-        cls, topic: str, conf: Mapping[str, Any], schema: object, *, confirm: bool = True, pairs: bool = False
+        cls, topic: str, conf: Mapping[str, Any], schema: object, *, pairs: bool = False
     ) -> tuple[Encoder, TopicWriter]:
         """On the driver: registers the schema, or asks for the topic's latest. Also returns the writer.
 
         Raises:
             ConfigError: the topic is of type KEY_VALUE, and not ``pairs``.
         """
-        writer = TopicWriter(topic, conf, schema, confirm=confirm)
+        writer = TopicWriter(topic, conf, schema)
         if not pairs:
             writer.refuse_pairs()
         return cls(topic, Carried(writer), isinstance(writer.root, Record)), writer

@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.utils import is_remote
 
+from streamnative_serdes._call_path import policy_of
 from streamnative_serdes._config import refuse_other_tenant
 from streamnative_serdes._schema import load
 from streamnative_serdes.errors import ConfigError, EncodeError
@@ -98,6 +99,7 @@ class KafkaAvroSink:
         self._converts = to_dict is not None
         self._by_rows = self._converts or _is_function(key) or _is_function(value)
         self._serializer = KafkaAvroSerializer(self._conf, self._schema, to_dict)
+        self._confirm()
         self._serializer.warm_up(topic)
 
     def foreach_partition(self, rows: Iterable[Any]) -> None:
@@ -151,7 +153,7 @@ class KafkaAvroSink:
                 self._send_columns(df, batch)
 
     def _send_columns(self, df: DataFrame, batch: int | None) -> None:
-        encoder, writer = Encoder.plan(self._topic, self._conf, self._schema, confirm=False)
+        encoder, writer = Encoder.plan(self._topic, self._conf, self._schema)
         elsewhere = [self._key] if isinstance(self._key, str) else []
         fields = writer.fields_of(df.columns, elsewhere) if self._value is None else []
         parts = [part for part in (self._value, self._key) if part is not None]
@@ -184,8 +186,8 @@ class KafkaAvroSink:
         for part in (self._key, self._value):
             if isinstance(part, str):
                 require(df, part)
-        self._serializer.warm_up(self._topic)  # the topic may have been recreated meanwhile
         self._look_at_rows(df)
+        self._serializer.warm_up(self._topic)  # the topic may have been recreated meanwhile
         key, value = self._key, self._value
         if isinstance(key, Column) or isinstance(value, Column):
             values = F.struct("*") if value is None else _column(value)
@@ -196,16 +198,24 @@ class KafkaAvroSink:
         df.foreachPartition(RowTask(self._sending(batch), Carried(self._serializer), key, value))
 
     def _look_at_rows(self, df: DataFrame) -> None:
-        """Check the columns of rows that are serialized directly; the results of functions cannot be checked here."""
+        """Check the columns of rows that are serialized directly; the results of functions cannot be checked here.
+
+        In both cases, the registry is asked for the latest schema.
+        """
         if self._converts or _is_function(self._value):
+            self._confirm()
             return
-        writer = TopicWriter(self._topic, self._conf, self._schema, confirm=False)
+        writer = TopicWriter(self._topic, self._conf, self._schema)
         writer.refuse_pairs()
         if isinstance(self._value, str):
             writer.refuse_unmatched(require(df, self._value).dataType)
         else:
             writer.fields_of(df.columns)
             writer.refuse_unmatched(df.schema)
+
+    def _confirm(self) -> None:
+        """Ask for the latest schema, since what this process knows of the topic may be older."""
+        policy_of(self._serializer).binding.confirm(self._topic)
 
     def _sending(self, batch: int | None = None) -> Sending:
         write = Write.here(self._topic, batch) if self._dedup else None

@@ -7,8 +7,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyspark
 import pytest
+from any_type import delete, register
+from any_type import header as header_of
 from orders import messages_of
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -345,9 +348,29 @@ def test_columns_that_do_not_match_the_fields_are_refused_before_a_task_runs(reg
         writers.writer({**told, "encode": "value"}, T.StructType.fromDDL("value string"), overwrite=False)
 
 
-def test_a_transaction_needs_the_ids_of_query_and_batch(options: dict[str, str]) -> None:
-    import pyarrow as pa
+def test_each_write_is_planned_by_the_schema_that_the_topic_has_then(
+    options: dict[str, str], conf: dict[str, str], registry: LocalRegistry
+) -> None:
+    """Spark keeps the process that plans from query to query, and others change the topic meanwhile."""
 
+    def encoded(**more: str) -> tuple[tuple[str, ...], bytes]:
+        told = {**options, **conf, "topic": "none", "encode": "columns", **more}
+        columns = writers.stream_writer(told, ROW, overwrite=False)._task.columns  # type: ignore[attr-defined]
+        made = columns.encode(pa.RecordBatch.from_pydict({"id": [1], "name": ["n"]}))
+        return columns.fields, made[0].as_py()[:10]
+
+    schema = to_avro_schema(ROW, "R")
+    register(registry, "none", "AVRO", {**schema, "fields": schema["fields"][:1]})
+    assert encoded() == (("id",), header_of(0))
+    register(registry, "none", "AVRO", schema)
+    assert encoded() == (("id", "name"), header_of(1))
+    delete(registry, "none")
+    registry.reset_calls()
+    assert encoded(schema=json.dumps(schema)) == (("id", "name"), header_of(0))
+    assert registry.calls == {"GET schema": 1, "POST schema": 1}
+
+
+def test_a_transaction_needs_the_ids_of_query_and_batch(options: dict[str, str]) -> None:
     told = {**options, "topic": "none", "delivery": "transactional"}
     task = writers.stream_writer(told, KEYED, overwrite=False)._task  # type: ignore[attr-defined]
     rows = pa.RecordBatch.from_pydict({"key": ["k"], "value": ["v"]})

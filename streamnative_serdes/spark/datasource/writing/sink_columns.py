@@ -113,7 +113,7 @@ def match_columns(schema: T.StructType, topic: str | None, encode: str, options:
 
 def _encoder(topic: str, options: Options) -> tuple[Encoder, TopicWriter]:
     """The encoder and writer of a topic. Registers the option ``schema``, if set; pickles have no secrets."""
-    writer = TopicWriter(topic, options.conf(), options.text("schema"), confirm=False)
+    writer = TopicWriter(topic, options.conf(), options.text("schema"))
     return Encoder(topic, CarriedWithSecrets(writer, options), isinstance(writer.root, Record)), writer
 
 
