@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
+from contextlib import nullcontext
 from typing import Any
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pytest
 
 from streamnative_serdes.arrow.kafka_columns import ANY_PARTITION, NOW
 from streamnative_serdes.errors import EncodeError
+from streamnative_serdes.spark.datasource.user_options.options import Options
+from streamnative_serdes.spark.datasource.writing import writers
 from streamnative_serdes.spark.datasource.writing.sink_columns import SinkColumns
 from streamnative_serdes.spark.datasource.writing.sink_messages import MessageBatches, Sending
 from streamnative_serdes.spark.datasource.writing.transactions import TRANSACTION_MS, Rows
@@ -99,6 +103,38 @@ def test_rows_of_two_attempts_are_equal_however_spark_has_cut_them_into_batches(
     assert committed == rows([1], [], [2, 3, 4, 5])
     for other in (rows([1, 2, 3]), rows([0, 2, 3, 4, 5]), rows([1, 2, 3, 4], [6]), rows([4], [1, 2, 3, 5])):
         assert committed != other
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "GMT+08:00", "UTC+8", "Z", "PST", "-3:00", None])
+def test_rows_of_two_attempts_are_equal_in_any_time_zone(zone: str | None) -> None:
+    """Spark's types of timestamps have the session's time zone; and Python has neither all zones nor all years."""
+
+    def rows_in(zone: str | None, last: int = 7, micros: int = -62_135_596_800_000_000) -> Rows:
+        times = pa.array([micros, 400_000_000_000_000_000, None]).cast(pa.timestamp("us", zone))
+        lists = pa.ListArray.from_arrays([0, 1, 3, 3], times)
+        structs = pa.StructArray.from_arrays([times, lists], ["time", "list"])
+        maps = pa.MapArray.from_arrays([0, 1, 2, 3], pa.array(["a", "b", "c"]), structs)
+        dates = pa.array([1, 4_000_000, last], pa.int32()).cast(pa.date32())
+        whole = batch(times=times, lists=lists, structs=structs, maps=maps, dates=dates)
+        made = Rows()
+        for part in (whole.slice(0, 1), whole.slice(1)):
+            made.add(part)
+        return made
+
+    assert rows_in(zone) == rows_in("Europe/Berlin")
+    assert rows_in(zone) not in (rows_in(zone, last=8), rows_in(zone, micros=5))
+
+
+def test_only_the_columns_that_are_written_tell_attempts_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine, committed = Mock(begin=lambda _: None), list[Rows]()
+    mine.commit = lambda _, rows: committed.append(rows)
+    monkeypatch.setattr(writers, "transaction", lambda *_: nullcontext((mine, None)))
+    columns = SinkColumns({"key": 2}, ("id",), (1,), Mock(encode=lambda rows: pa.array([b"x"] * len(rows))))
+    task = writers.Task(Options.parse({"kafka.bootstrap.servers": "b:1"}, "write"), columns, "t", "q", False, True, {})
+    for now, number, key in ((1, 1, "k"), (2, 1, "k"), (2, 2, "k"), (2, 1, "l")):
+        task.run(iter([batch(now=pa.array([now]), id=pa.array([number]), key=pa.array([key]))]))
+    assert committed[0] == committed[1]
+    assert committed[0] not in committed[2:]
 
 
 def test_a_transaction_may_take_ten_minutes_unless_it_is_told_otherwise() -> None:

@@ -55,6 +55,11 @@ class SinkColumns:
         """Whether messages have nothing but a value and a key."""
         return self.parts.keys() <= {"key", "value"}
 
+    @property
+    def used(self) -> list[int]:
+        """The indexes of the columns that are written; the sink ignores others."""
+        return [*self.parts.values(), *self.indexes]
+
     def encode(self, batch: pa.RecordBatch) -> pa.Array | pa.RecordBatch:
         """The messages' values; for topics of type KEY_VALUE, their keys and values."""
         if self.encoder is None:

@@ -61,6 +61,7 @@ _CONNECT_SECONDS: Final = 5.0
 _ANSWER_SECONDS: Final = 60.0
 _LOOK_SECONDS: Final = 5.0  # between two looks at why there is no answer
 _MOST_SECONDS: Final = 2_000_000.0  # for the client's own limit, which is the transaction's
+_DATE_BITS: Final = 32
 _EXPIRED: Final = ("INVALID_TXN_STATE", "INVALID_PRODUCER_ID_MAPPING")
 _UNAUTHORIZED: Final = ("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED")
 _RIGHTS: Final = (
@@ -125,7 +126,21 @@ class Rows:
 
 
 def _digest(row: pa.RecordBatch) -> str:
-    return blake2b(repr([column.to_pylist() for column in row.columns]).encode(), digest_size=8).hexdigest()
+    values = [column.cast(_stored(column.type)).to_pylist() for column in row.columns]
+    return blake2b(repr(values).encode(), digest_size=8).hexdigest()
+
+
+def _stored(kind: pa.DataType) -> pa.DataType:
+    """The type with integers for times, since those of Python depend on the time zone, and lack zones and years."""
+    if pa.types.is_temporal(kind):
+        return pa.int64() if kind.bit_width > _DATE_BITS else pa.int32()
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_stored(field.type)) for field in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(_stored(kind.key_type), kind.item_field.with_type(_stored(kind.item_type)))
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_stored(kind.value_type)))
+    return kind
 
 
 class Transaction:

@@ -247,7 +247,7 @@ class Task:
             to = Sending(topic, kafka, write if self.dedup else None, _MOST_REASONS)
             messages = MessageBatches(self.columns, to, mine.out)
             for batch in batches:
-                rows.add(batch)
+                rows.add(batch.select(self.columns.used))
                 if committed is None:
                     messages.send(batch)
             if committed is not None:
