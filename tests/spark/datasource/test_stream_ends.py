@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 from spark_topics import send
 
 from streamnative_serdes.spark import OffsetOutOfRangeError
+from streamnative_serdes.spark.datasource.offsets import brokers
 from streamnative_serdes.spark.datasource.offsets.bounds import Place
 from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
+from streamnative_serdes.spark.datasource.reading.batch import BatchReader
 from streamnative_serdes.spark.datasource.reading.columns import plan
 from streamnative_serdes.spark.datasource.reading.stream import StreamReader
 from streamnative_serdes.testing import MockBroker
@@ -61,6 +64,34 @@ def once(monkeypatch: pytest.MonkeyPatch, method: str, answer: Any) -> None:
     """Let the next question have this answer, and those after it the broker's own."""
     own, answers = getattr(Brokers, method), iter([answer])
     monkeypatch.setattr(Brokers, method, lambda self, *asked: next(answers, None) or own(self, *asked))
+
+
+@pytest.mark.parametrize("name", ["UNKNOWN_TOPIC_OR_PART", "UNKNOWN_TOPIC_ID"])
+def test_topics_are_asked_for_again_while_one_is_listed_that_its_broker_does_not_know(
+    client: dict[str, str], produce: Produce, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """As in the moment when it is deleted or created."""
+    produce()
+    own, left = brokers.offsets, list[bool]()
+
+    def refused(*given: Any, **named: Any) -> dict[Place, int]:
+        if left:
+            left.clear()
+            raise KafkaException(KafkaError(getattr(KafkaError, name)))
+        return own(*given, **named)
+
+    monkeypatch.setattr(brokers, "offsets", refused)
+    reader, now = stream(client, startingOffsets="earliest"), stream(client)
+    for ask, expected in (
+        (lambda: reader.initialOffset()["topics"], at(0)),
+        (lambda: reader.latestOffset(at(0), ALL)["topics"], at(1)),
+        (lambda: ranges(reader, {"other": {"0": 0}}, {"other": {"0": 0}, **at(1)}), [(0, 1)]),
+        (now.prepareForTriggerAvailableNow, None),
+        (lambda: len(BatchReader(plan({**client})).partitions()), 1),
+    ):
+        left.append(True)
+        assert ask() == expected
+        assert not left
 
 
 @pytest.mark.parametrize("options", [{}, {"startingOffsets": '{"t": {"0": -1}}'}])

@@ -7,18 +7,21 @@ some of the partitions.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, Final, TypeVar
 
 from confluent_kafka.admin import AdminClient
 
-from streamnative_serdes._kafka import EARLIEST, LATEST, ClientErrors, client, listed, metadata, offsets
+from streamnative_serdes._kafka import EARLIEST, LATEST, ClientErrors, client, listed, metadata, offsets, retry
 from streamnative_serdes._nearest import did_you_mean
 from streamnative_serdes.errors import ConfigError
 
 from .bounds import Bound, Place, Topics
 
 HIDDEN_HINT: Final = "if the topic exists, the ACLs of the cluster do not let this user DESCRIBE it"
+_UNKNOWN: Final = ("UNKNOWN_TOPIC_OR_PART", "UNKNOWN_TOPIC_ID")
+_SETTLING_SECONDS: Final = 10.0
+_Answer = TypeVar("_Answer")
 # What Kafka's own clients leave out of lists of topics.
 _INTERNAL: Final = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
 
@@ -93,6 +96,16 @@ class Brokers:
         """The end offsets: those of the next messages; with read_committed, of the first open transactions."""
         return self._offsets(dict.fromkeys(places, LATEST))
 
+    def begins_left(self, places: Collection[Place]) -> dict[Place, int]:
+        """The earliest available offsets of those partitions that exist now."""
+        if not places:
+            return {}
+        return settled(lambda: self.earliest(place for place in self.left() if place in places))
+
+    def ends_left(self) -> dict[Place, int]:
+        """The end offsets of the partitions to read that exist now."""
+        return settled(lambda: self.latest(self.left()))
+
     def by_time(self, times: Mapping[Place, int]) -> dict[Place, int]:
         """By partition, the offset of the first message at or after the given time; -1 if there is no such message."""
         return self._offsets(times)
@@ -128,6 +141,14 @@ class Brokers:
         if self._admin is None:
             self._admin = client(AdminClient, dict(self._kafka), self._topics.shown, self._errors)
         return self._admin
+
+
+def settled(ask: Callable[[], _Answer]) -> _Answer:
+    """Repeat a question, with the one for the topics, while a topic is created or deleted.
+
+    For a moment, a partition is listed that its broker does not know.
+    """
+    return retry(ask, _UNKNOWN, _SETTLING_SECONDS)
 
 
 def _for_all(option: str, given: Mapping[Place, int], places: list[Place]) -> dict[Place, int]:

@@ -25,7 +25,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.spark.datasource.offsets.bounds import Bound, Place, end_of, start_of
-from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
+from streamnative_serdes.spark.datasource.offsets.brokers import Brokers, settled
 from streamnative_serdes.spark.datasource.offsets.ranges import Range, ranges_of
 from streamnative_serdes.spark.datasource.user_options.names import TRIGGER
 
@@ -58,7 +58,7 @@ class BatchReader(DataSourceReader):
     def offsets(self) -> tuple[dict[Place, int], dict[Place, int]]:
         """The start and end offset of each partition."""
         brokers = Brokers(self.plan.kafka(), self.plan.topics)
-        return offsets_between(brokers, brokers.places(), self._start, self._end, self.plan.patience)
+        return settled(lambda: offsets_between(brokers, brokers.places(), self._start, self._end, self.plan.patience))
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         """The columns of a range; Spark also calls this method for a batch without ranges."""

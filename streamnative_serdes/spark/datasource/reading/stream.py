@@ -11,7 +11,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.spark.datasource.offsets.bounds import Place, refuse_ends, start_of
-from streamnative_serdes.spark.datasource.offsets.brokers import HIDDEN_HINT, Brokers
+from streamnative_serdes.spark.datasource.offsets.brokers import HIDDEN_HINT, Brokers, settled
 from streamnative_serdes.spark.datasource.offsets.checkpoint import (
     after,
     begin_of,
@@ -76,15 +76,18 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 (Spark's name)
         """The offsets at which a query without a checkpoint starts."""
-        places = self._brokers.places()
-        starts = self._brokers.at(self._start, places, start=True)
-        if self._start.offsets is not None:
-            low, high = self._brokers.earliest(starts), self._brokers.latest(starts)
-            starts = available(self._start, starts, low, high, self._plan.patience)
+        starts = settled(self._starts)
         if self._latest is not None:  # before PySpark 4.2, the end of the first batch is asked for before its start
             starts = {place: min(offset, self._latest.get(place, offset)) for place, offset in starts.items()}
         self._known = initial(starts)
         return self._known
+
+    def _starts(self) -> dict[Place, int]:
+        starts = self._brokers.at(self._start, self._brokers.places(), start=True)
+        if self._start.offsets is None:
+            return starts
+        low, high = self._brokers.earliest(starts), self._brokers.latest(starts)
+        return available(self._start, starts, low, high, self._plan.patience)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 (Spark's name)
         """``maxOffsetsPerTrigger``; the minimum and the delay are counted in :meth:`latestOffset`."""
@@ -97,7 +100,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 (Spark's name)
         """Note the topics' present ends: a query with Trigger.AvailableNow ends there."""
-        self._last = self._brokers.latest(self._brokers.left())
+        self._last = self._brokers.ends_left()
 
     def latestOffset(self, start: Any = None, limit: Any = None) -> dict[str, Any]:  # noqa: N802 (Spark's name)
         """The end of the next batch. PySpark passes ``start`` and ``limit`` from 4.2 on.
@@ -124,7 +127,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         most = getattr(limit, "max_rows", None)
         if most is None:
             return ends
-        return limited(most, before | self._brokers.earliest(ends.keys() - before.keys()), ends)
+        return limited(most, before | self._brokers.begins_left(ends.keys() - before.keys()), ends)
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 (Spark's name)
         """The topics' ends at the last trigger, for the progress of the query."""
@@ -183,8 +186,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         added = ends.keys() - begins.keys()
         if not added:
             return {}
-        there = self._again(lambda: added & set(self._brokers.left()), lambda found: found == added)
-        found = self._brokers.earliest(there)
+        found = self._again(lambda: self._brokers.begins_left(added), lambda found: found.keys() == added)
         for place in sorted(added):
             if place not in found:
                 self._lost(place, f"was added and {_MISSING}", HIDDEN_HINT)
@@ -203,9 +205,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         For a moment, a broker may answer with an older end, or without a topic; the question is then repeated.
         """
-        ends = self._again(
-            lambda: self._brokers.latest(self._brokers.left()), lambda found: not self._behind(before, found)
-        )
+        ends = self._again(self._brokers.ends_left, lambda found: not self._behind(before, found))
         return self._kept(before, ends)
 
     def _first_ends(self) -> dict[Place, int]:
