@@ -116,11 +116,13 @@ def headers_of(array: pa.Array) -> Iterator[Headers | None]:
 
 
 def named_headers_of(array: pa.Array) -> Iterator[Headers | None]:
-    """As :func:`headers_of`. Raises EncodeError for a header without a name."""
-    for number, headers in enumerate(headers_of(array)):
-        if headers and any(name is None for name, _ in headers):
+    """As :func:`headers_of`. Raises EncodeError for a header that is null, or has no name."""
+    for number, row in enumerate(array.to_pylist()):
+        if row and None in row:
+            raise row_error("expected a header, got null", number)
+        if row and any(header["key"] is None for header in row):
             raise row_error("expected a header's key of type string, got null", number)
-        yield headers
+        yield row and [(header["key"], header["value"]) for header in row]
 
 
 def partitions_of(array: pa.Array) -> list[int]:

@@ -72,11 +72,11 @@ def test_each_header_of_a_row_has_a_name() -> None:
     good = [[{"key": "a", "value": b"1"}, {"key": "b", "value": None}], None]
     messages.send(batch(value=pa.array([b"a", b"b"]), headers=pa.array(good, HEADERS)))
     assert [each[2] for each in out.sent] == [[("a", b"1"), ("b", None)], None]
-    messages.send(batch(value=pa.array([b"c", b"d"]), headers=pa.array([[None, good[0][1], None], []], HEADERS)))
+    messages.send(batch(value=pa.array([b"c", b"d"]), headers=pa.array([[good[0][1]], []], HEADERS)))
     assert [each[2] for each in out.sent][2:] == [[("b", None)], []]
-    bad = [[{"key": "a", "value": b"1"}, {"key": None, "value": b"2"}]]
-    with pytest.raises(EncodeError, match="expected a header's key of type string, got null"):
-        messages.send(batch(value=pa.array([b"a"]), headers=pa.array(bad, HEADERS)))
+    for bad, said in (({"key": None, "value": b"2"}, "a header's key of type string"), (None, "a header")):
+        with pytest.raises(EncodeError, match=f"expected {said}, got null"):
+            messages.send(batch(value=pa.array([b"a"]), headers=pa.array([[good[0][0], bad]], HEADERS)))
 
 
 def test_rows_with_other_parts_are_numbered_over_all_batches_of_a_task() -> None:

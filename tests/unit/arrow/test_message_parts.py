@@ -65,12 +65,13 @@ def test_a_moment_that_64_bits_cannot_hold_is_an_error_with_its_row(unit: str, m
     assert caught.value.row == 2
 
 
-def test_each_header_has_a_name_and_a_null_in_the_list_is_left_out() -> None:
-    rows = pa.array([None, [], [None, {"key": "a", "value": None}]], HEADERS)
+def test_each_header_that_is_written_is_there_and_has_a_name() -> None:
+    rows = pa.array([None, [], [{"key": "a", "value": None}]], HEADERS)
     assert list(headers_of(rows)) == list(named_headers_of(rows)) == [None, [], [("a", None)]]
-    with pytest.raises(EncodeError, match="expected a header's key of type string, got null") as caught:
-        list(named_headers_of(pa.array([None, [{"key": "a"}, {"value": b""}]], HEADERS)))
-    assert caught.value.row == 1
+    for bad, said in (({"value": b""}, "a header's key of type string"), (None, "a header")):
+        with pytest.raises(EncodeError, match=f"expected {said}, got null") as caught:
+            list(named_headers_of(pa.array([None, [{"key": "a"}, bad]], HEADERS)))
+        assert caught.value.row == 1
 
 
 def test_only_unread_rows_are_dead_letters() -> None:
