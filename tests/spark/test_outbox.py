@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 from orders import TOPIC, messages_of
 from program import printed
 
@@ -148,6 +149,29 @@ def test_a_process_has_one_producer_for_all_its_tasks(kafka: dict[str, str]) -> 
         assert again in (one, meanwhile)
     with outbox({**kafka, "linger.ms": 1}, TOPIC) as other:
         assert other not in (one, meanwhile)
+
+
+def test_a_producer_that_is_used_again_asks_for_the_partitions_that_the_topic_has_now(
+    kafka: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A topic that was recreated may have fewer."""
+    import confluent_kafka
+
+    asked: list[object] = []
+
+    class Away(confluent_kafka.Producer):
+        def list_topics(self, topic: str | None = None, timeout: float = -1) -> Any:
+            asked.append(topic)
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
+    monkeypatch.setattr(confluent_kafka, "Producer", Away)
+    for _ in range(3):
+        with outbox({**kafka, "client.id": "again"}, TOPIC) as out:
+            out.send(b"x")
+    with outbox({**kafka, "client.id": "again"}, "") as out:  # each row has its topic
+        out.send(b"x", topic=TOPIC)
+    assert asked == [TOPIC, TOPIC]
+    assert len(messages_of(kafka)) == 4
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -27,6 +27,7 @@ Headers: TypeAlias = Sequence[tuple[str, bytes]]
 ValueAndKey: TypeAlias = tuple[bytes | None, str | bytes | None]  # value and key
 
 _LOOK_EVERY: Final = 1_000  # messages between two checks for failed deliveries
+_LOOK_SECONDS: Final = 5.0  # for the topic's partitions
 _QUEUE_SECONDS: Final = 0.1  # per wait for space in the queue
 _DEFAULTS: Final[Mapping[str, Any]] = {
     "linger.ms": 50,  # larger batches; a task waits for its deliveries only once, at its end
@@ -110,6 +111,12 @@ class Outbox:
         self._errors.topic = topic
         self._errors.clear()
         self._ends.clear()
+
+    def look_again(self, topic: str) -> None:
+        """Ask for the topic's partitions, since it may have been recreated with fewer; not if each row has its own."""
+        if topic:
+            with suppress(self._refused):  # the messages' reports say what is wrong
+                self.producer.list_topics(topic, timeout=_LOOK_SECONDS)
 
     def send(
         self,
@@ -225,7 +232,11 @@ def outbox(kafka: Mapping[str, Any], topic: str, most_reasons: int = 5, *, place
     The producer of a failed task is not reused. With ``places``, :meth:`Outbox.places` has the offsets of messages.
     """
     idle: list[Outbox] = kept(key_of("outbox", dict(kafka), places), list)
-    box = idle.pop() if idle else Outbox(kafka, topic, places=places)
+    if idle:
+        box = idle.pop()
+        box.look_again(topic)
+    else:
+        box = Outbox(kafka, topic, places=places)
     box.begin(topic, most_reasons)
     try:
         yield box
