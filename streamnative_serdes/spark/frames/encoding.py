@@ -123,7 +123,7 @@ class TopicWriter:
             raise ConfigError(
                 f"expected a record schema, got {root.kind}",
                 topic=topic,
-                hint="use to_avro for one column, or give a sink its value",
+                hint="use to_avro for one column, KafkaAvroSink's value, or the data source's encode=value",
             )
         refuse_other_case(root, names, topic)
         self._refuse_unmatched(root, names, ConfigError, elsewhere=elsewhere)

@@ -66,6 +66,15 @@ def once(monkeypatch: pytest.MonkeyPatch, method: str, answer: Any) -> None:
     monkeypatch.setattr(Brokers, method, lambda self, *asked: next(answers, None) or own(self, *asked))
 
 
+@pytest.mark.parametrize("level", ["read_committed", "read_uncommitted"])
+def test_an_open_transaction_is_named_as_a_reason_for_an_earlier_end(client: dict[str, str], level: str) -> None:
+    reader = stream(client, **{"kafka.isolation.level": level})
+    for ask in (lambda: reader.latestOffset(at(2), ALL), lambda: ranges(reader, at(2), at(1))):
+        with pytest.raises(OffsetOutOfRangeError, match="was the topic recreated") as caught:
+            ask()
+        assert ("ends at its first open transaction" in str(caught.value)) is (level == "read_committed")
+
+
 @pytest.mark.parametrize("name", ["UNKNOWN_TOPIC_OR_PART", "UNKNOWN_TOPIC_ID"])
 def test_topics_are_asked_for_again_while_one_is_listed_that_its_broker_does_not_know(
     client: dict[str, str], produce: Produce, monkeypatch: pytest.MonkeyPatch, name: str

@@ -344,6 +344,10 @@ def test_columns_that_do_not_match_the_fields_are_refused_before_a_task_runs(reg
         name = column.partition(" ")[0]
         with pytest.raises(ConfigError, match=f"the column {name} is neither a field .* keep={name} writes it"):
             writers.writer(told, T.StructType.fromDDL(f"id bigint, {column}"), overwrite=False)
+    with pytest.raises(ConfigError, match=r"expected a record schema, got long .*encode=value"):
+        writers.writer(
+            {**told, "topic": "longs", "schema": '"long"'}, T.StructType.fromDDL("id bigint"), overwrite=False
+        )
     with pytest.raises(EncodeError, match="expected a struct for record R, got string"):
         writers.writer({**told, "encode": "value"}, T.StructType.fromDDL("value string"), overwrite=False)
 

@@ -134,8 +134,12 @@ class Brokers:
         if not wanted:
             return {}
         self.calls["offsets"] += 1
-        committed = self._kafka.get("isolation.level") == "read_committed"
-        return offsets(self._client(), self._errors, wanted, committed=committed)
+        return offsets(self._client(), self._errors, wanted, committed=self.committed)
+
+    @property
+    def committed(self) -> bool:
+        """Whether only committed messages are read."""
+        return self._kafka.get("isolation.level") == "read_committed"
 
     def _client(self) -> AdminClient:
         if self._admin is None:

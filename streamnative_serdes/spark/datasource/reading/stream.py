@@ -42,6 +42,10 @@ _Answer = TypeVar("_Answer")
 HAS_LIMITS: Final = hasattr(DataSourceStreamReader, "getDefaultReadLimit")
 _DELAY_SECONDS: Final = 15 * 60.0
 _MISSING: Final = "no longer exists"
+_OPEN: Final = (
+    "with read_committed, a partition ends at its first open transaction: if the query has read with read_uncommitted "
+    "before, start it again once that is over"
+)
 
 
 def stream_reader(plan: Plan) -> DataSourceStreamReader:
@@ -148,7 +152,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ends = {place: offset for place, offset in ends.items() if place in begins}
         for place, offset in sorted(ends.items()):
             if offset < begins[place]:
-                self._lost(place, f"ends at {offset}, and was read up to {begins[place]}; was the topic recreated?")
+                self._ends_before(place, offset, begins[place])
         return [InputPartition(span) for span in ranges_of(begins, ends, *self._cuts)]
 
     def _begins_again(self, begins: Mapping[Place, int], ends: Mapping[Place, int]) -> dict[Place, int]:
@@ -246,14 +250,16 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """``ends``; with ``failOnDataLoss=false``, missing partitions stay where they are, and may come back."""
         for place in self._behind(before, ends):
             if place in ends:
-                self._lost(
-                    place, f"ends at {ends[place]}, and was read up to {before[place]}; was the topic recreated?"
-                )
+                self._ends_before(place, ends[place], before[place])
             else:
                 self._lost(place, _MISSING, HIDDEN_HINT)
         missing = before.keys() - ends.keys()
         self._gone = set(missing)
         return {**ends, **{place: before[place] for place in missing}}
+
+    def _ends_before(self, place: Place, end: int, begin: int) -> None:
+        reason = _OPEN if self._brokers.committed else None
+        self._lost(place, f"ends at {end}, and was read up to {begin}; was the topic recreated?", reason)
 
     def _lost(self, place: Place, found: str, reason: str | None = None) -> None:
         self._plan.patience.lost(f"partition {place[1]} {found}", place[0], reason)
