@@ -35,7 +35,7 @@ ROW = T.StructType([T.StructField("id", T.LongType()), T.StructField("name", T.S
 @pytest.fixture(scope="module")
 def broker() -> Iterator[MockBroker]:
     topics = ("plain", "parts", "elsewhere", "columns", "struct", "pairs", "stream", "view", "typed", "rows", "none")
-    topics += ("values", "pair-values", "new-value", "new-columns")
+    topics += ("values", "pair-values", "new-value", "new-columns", "defaults")
     with MockBroker(dict.fromkeys(topics, PARTITIONS)) as running:
         yield running
 
@@ -190,6 +190,36 @@ def test_sql_inserts_columns_by_the_topics_schema(
     read = KafkaAvroDeserializer(conf)
     found = [read.deserialize("typed", message.value()) for message in arrived(broker, "typed")]
     assert sorted(each["id"] for each in found) == [0, 1, 2]
+
+
+@pytest.mark.skipif(pyspark.__version__ < "4.1", reason="an INSERT has to have all columns")
+def test_sql_inserts_the_defaults_of_fields_that_it_leaves_out(
+    spark: SparkSession, broker: MockBroker, options: dict[str, str], conf: dict[str, str]
+) -> None:
+    odd = 'it\'s \\n a "default"'
+    given = {
+        "whole": ("int", 5),
+        "long": ("long", -(2**63)),
+        "text": (["string", "null"], odd),
+        "flag": ("boolean", True),
+        "half": ("double", 1e300),
+        "float": ("float", 0),
+        "kind": ({"type": "enum", "name": "E", "symbols": ["A", "B"]}, "B"),
+        "none": (["null", "int"], None),
+    }
+    fields = [{"name": name, "type": kind, "default": default} for name, (kind, default) in given.items()]
+    schema = {"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}, *fields]}
+    KafkaAvroSerializer(conf, schema).warm_up("defaults")
+    view(spark, "defaults_view", {**options, **conf, "topic": "defaults", "encode": "columns", "keep": "key"})
+    spark.sql("INSERT INTO defaults_view (id) VALUES (1)")
+    spark.sql("INSERT INTO defaults_view (id, whole, text) VALUES (2, 7, NULL)")
+    read = KafkaAvroDeserializer(conf)
+    found = [read.deserialize("defaults", message.value()) for message in arrived(broker, "defaults")]
+    usual = {name: default for name, (_, default) in given.items()}
+    assert sorted(found, key=lambda each: each["id"]) == [
+        {"id": 1, **usual},
+        {"id": 2, **usual, "whole": 7, "text": None},
+    ]
 
 
 def test_sql_inserts_structs_as_values_by_the_topics_schema(

@@ -10,7 +10,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -126,10 +127,32 @@ def columns_to_write(given: Mapping[str, str]) -> T.StructType:
     reader = TopicReader(topic, _for_reading(options.conf()), options.text("schema"), restart=False, times=False)
     if encode != VALUE:
         refuse_kept_key(keep, topic, pairs=reader.reads_pairs())
-        return T.StructType([*(part for part in parts if part.name in keep), *new_columns(reader)])
+        fields = (
+            _with_defaults(new_columns(reader), reader.schema_text()) if reader.reads_records() else new_columns(reader)
+        )
+        return T.StructType([*(part for part in parts if part.name in keep), *fields])
     encoded = new_columns(reader) if reader.reads_pairs() else [T.StructField("value", reader.spark_type())]
     by_name = {field.name: field for field in (*parts, *encoded)}
     return T.StructType([by_name[part.name] for part in parts])
+
+
+def _with_defaults(columns: Iterable[T.StructField], schema: str) -> Iterator[T.StructField]:
+    """Columns with the defaults of their fields, which Spark inserts where an INSERT names other columns only."""
+    defaults = {field["name"]: field.get("default") for field in json.loads(schema).get("fields", ())}
+    for column in columns:
+        literal = _literal(column.dataType, defaults.get(column.name))
+        more = {} if literal is None else {"CURRENT_DEFAULT": literal}  # Spark's name for it
+        yield T.StructField(column.name, column.dataType, metadata=more)
+
+
+def _literal(kind: T.DataType, default: object) -> str | None:
+    """A default in SQL; None for null and for types whose JSON is not their value, such as dates."""
+    if isinstance(default, str) and isinstance(kind, T.StringType):
+        return f"string(X'{default.encode().hex()}')"  # sessions differ in what a backslash means
+    if isinstance(default, bool):
+        return str(default)
+    numbers = (T.IntegerType, T.LongType, T.FloatType, T.DoubleType)
+    return str(default) if isinstance(default, int | float) and isinstance(kind, numbers) else None
 
 
 def _topic(options: Options) -> str | None:
