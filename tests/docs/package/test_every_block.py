@@ -426,7 +426,7 @@ def test_the_page_on_entries(
     entry = Answer(
         body=kop_golden.KAFKA_VALUE[48:], headers={f"X-Pulsar-{name}": value for name, value in headers.items()}
     )
-    with ScriptedRegistry(Answer(body=stats), entry) as server:
+    with ScriptedRegistry(Answer(body={"partitions": 1}), Answer(body=stats), entry) as server:
         stored.run(names, registry=server.url)
     assert capsys.readouterr().out == "partition 0, entry 7:0 0 0 b'\\x02a\\x02'\n"
 
