@@ -78,7 +78,6 @@ from decimal import Context, Decimal, getcontext
 from enum import Enum as PyEnum
 from itertools import islice
 from json import dumps
-from time import mktime
 from uuid import UUID, SafeUUID
 
 from streamnative_serdes._missing import hint_of

@@ -198,7 +198,7 @@ class Signs:
     def _give(self, sign: _Sign, framing: config.Framing) -> int:
         foreign = framing.registry != CONFLUENTS
         flags = self.second(framing.name) << _SECOND_BIT | foreign << _FOREIGN_BIT
-        with _lock:
+        with _lock():
             if len(self._keys) >= _MAX_HEADERS:
                 self._keys = {sign: key for key, sign in self._known.items()}
                 # The other keys given out before keep their values for a while.
@@ -210,7 +210,7 @@ class Signs:
 
     def found(self, key: int) -> None:
         """Note that the registry has the schema of a key, so that floods of unknown ids do not make it forgotten."""
-        with _lock:
+        with _lock():
             if key in self._signs and len(self._known) < _MAX_HEADERS // 2:
                 self._known[key] = self._signs[key]
 

@@ -78,7 +78,8 @@ def _of_pulsar(message: PulsarMessage, topic: str | None) -> Received:
     named = topic_with_schemas(message.topic_name()) if topic is None else topic
     raw = RawMessage(message.data(), named, key=key_of(message))
     try:
-        raw = replace(raw, data=data_of(message), headers=headers_of(message))
+        raw = replace(raw, data=data_of(message))
+        raw = replace(raw, headers=headers_of(message))
     except DecodeError as error:
         error.raw = raw
         raise error.at(topic=raw.topic) from None

@@ -40,7 +40,7 @@ PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "doubl
 _COMPLEX: Final = frozenset({"array", "map", "record", "error", "enum", "fixed"})
 _DEFAULT_LIMITS: Final = Limits()
 # What is not closed goes to the end, so that the time is linear.
-_TEXT_OR_COMMENT: Final = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|/\*.*?(?:\*/|\Z)|//[^\r\n]*', re.DOTALL)
+_TEXT_OR_COMMENT: Final = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|/\*.*?(?:\*/|\Z)|//[^\r\n]*', re.DOTALL)
 
 
 @dataclass(slots=True, eq=False)
@@ -143,7 +143,7 @@ def parse(
     try:
         tree = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        bare = text if strict else _without_comments(text)
+        bare = text if strict else without_comments(text)
         if bare != text:
             return parse(bare, strict=False, limits=limits)
         raise SchemaError(f"the schema is not JSON: {error or 'nested too deeply'}") from None
@@ -178,8 +178,8 @@ def parse_given(source: object, *, limits: Limits = _DEFAULT_LIMITS, to_register
         return replace(lenient, fault=error.with_traceback(None))
 
 
-def _without_comments(text: str) -> str:
-    """``text`` without the comments that Java's parser skips, which is all but one behind the schema."""
+def without_comments(text: str) -> str:
+    """A registry's schema without its comments, which Java's parser skips. It refuses one at the end, so that stays."""
     end = len(text.rstrip())
     return _TEXT_OR_COMMENT.sub(lambda found: found[0] if found[0][0] == '"' or found.end() >= end else " ", text)
 

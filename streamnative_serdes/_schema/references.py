@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol, Self
 from streamnative_serdes._nearest import did_you_mean
 from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError
 
-from .parser import PRIMITIVES
+from .parser import PRIMITIVES, without_comments
 from .tree import qualified
 
 _NAMED: Final = frozenset({"record", "error", "enum", "fixed"})
@@ -275,6 +275,6 @@ def _json(text: str) -> Any:
     if text in PRIMITIVES:
         return text
     try:
-        return json.loads(text)
-    except (TypeError, ValueError) as error:
+        return json.loads(without_comments(text))
+    except (AttributeError, TypeError, ValueError) as error:
         raise SchemaError(f"the schema is not JSON: {error}") from None

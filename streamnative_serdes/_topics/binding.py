@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -23,6 +24,7 @@ from streamnative_serdes._formats import EXTERNAL
 from streamnative_serdes._schema import Schema
 from streamnative_serdes._single_flight import Flights
 from streamnative_serdes.errors import (
+    AuthorizationError,
     ConfigError,
     IncompatibleSchemaError,
     InvalidSchemaError,
@@ -282,9 +284,10 @@ class Binding:
             return register_pair(self.client, topic, given, given.halves, self._topics.limits)
         info = given.info
         if info.type in PRIMITIVE_TYPES:  # Pulsar compares texts, and pulsar-client's is another, "null"
-            held = self._held(given, self.client.all_versions(topic))
-            if held is not None:
-                return held
+            with suppress(AuthorizationError):  # of a user who may register, but not read
+                held = self._held(given, self.client.all_versions(topic))
+                if held is not None:
+                    return held
         try:
             return self.client.register(topic, info.text, type=info.type, properties=info.properties)
         except InvalidSchemaError:  # by a newer broker, while the topic may have the schema from an older broker

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Hashable, Mapping
+from contextlib import AbstractContextManager
 from typing import Generic, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from streamnative_serdes._cache import LruMap, TopicCache
 
-__all__ = ["LruMap", "Memo", "Shared", "TopicCache"]
+__all__ = ["ForkSafeLock", "LruMap", "Memo", "Shared", "TopicCache"]
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -70,7 +71,10 @@ def _hashable(value: object) -> Hashable:
 
 
 class ForkSafeLock:
-    """A reentrant lock, free in a forked child though another thread held it at the fork. Lives with the process."""
+    """Gives a reentrant lock: ``with lock():``. A forked child gets a new one: a thread may have held the old one.
+
+    Lives with the process.
+    """
 
     def __init__(self) -> None:
         self._renew()
@@ -80,11 +84,8 @@ class ForkSafeLock:
     def _renew(self) -> None:
         self._lock = threading.RLock()  # reentrant: a finalizer may take it meanwhile
 
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(self, *_error: object) -> None:
-        self._lock.release()
+    def __call__(self) -> AbstractContextManager[object]:
+        return self._lock
 
 
 class Shared(Generic[_T]):
@@ -103,7 +104,7 @@ class Shared(Generic[_T]):
     def of(self, conf: Mapping[str, object], make: Callable[[], _T]) -> _T:
         """The object for these options; creates it at the first call."""
         key = frozenset((name, _hashable(value)) for name, value in conf.items())
-        with self._lock:
+        with self._lock():
             if key not in self.made:
                 while len(self.made) >= _MOST:
                     del self.made[next(iter(self.made))]
@@ -121,7 +122,7 @@ class Shared(Generic[_T]):
 
     def forget(self) -> None:
         """Forget all objects; users keep theirs."""
-        with self._lock:
+        with self._lock():
             self.made.clear()
 
     def _after_fork(self) -> None:

@@ -36,7 +36,7 @@ from .topic_state import Refusal
 
 logger = logging.getLogger(__name__)
 
-_GUIDS: Final = "GUIDs"  # the question that all of them are refused by
+_GUIDS: Final = "GUIDs"  # a registry without their endpoint refuses all of them
 NO_ID: Final = -1  # the version of a SchemaVersion that was found by its GUID
 _GUID_SIZE: Final = 16  # bytes
 _MOST_MISSING: Final = 10_000  # unknown ids and GUIDs that are remembered; each takes about 200 bytes

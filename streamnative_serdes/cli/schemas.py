@@ -91,7 +91,7 @@ def _own(client: SchemaRegistryClient, place: str) -> str | None:
     try:
         return client.topic_strategy(place)
     except SchemaNotFoundError as error:
-        error.hint = error.hint or "only a topic has a strategy: a schema alone does not create its topic"
+        error.hint = error.hint or "if the topic has a schema only, it does not exist yet: create it first"
         raise
 
 
@@ -125,7 +125,7 @@ class _Compared:
 
     def lines(self) -> list[str]:
         try:
-            return json_text(json.loads(self.text), indent=2).split("\n")
+            return json_text(json.loads(self.text if self.schema is None else self.schema.text), indent=2).split("\n")
         except (ValueError, RecursionError):
             return visible(self.text, lines=True).split("\n")
 

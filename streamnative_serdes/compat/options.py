@@ -142,7 +142,7 @@ def for_serdes(conf: Mapping[str, Any] | None) -> dict[str, Any]:
             raise ConfigError(f"{key}={_name(value)!r:.80} is not supported: {reason}", hint="leave it out")
         if key == "normalize.schemas" and _name(value).lower() == "true" and left.get("framing") == config.CONFLUENT:
             raise ConfigError(
-                "cannot enable both normalize.schemas and framing=confluent: the second registry is not asked to",
+                "cannot enable both normalize.schemas and framing=confluent: it would not reach the second registry",
                 hint="leave it out; each way to write a schema has an id of its own there",
             )
     return left

@@ -57,7 +57,8 @@ class RegisteredSchema:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Self:
-        return cls(given["subject"], given["version"], given["id"], given.get("guid"), Schema.from_dict(given))
+        parts = (given.get(name) for name in ("subject", "version", "id", "guid"))
+        return cls(*parts, Schema.from_dict(given))
 
 
 def require_avro(schema: Schema) -> Schema:

@@ -79,7 +79,7 @@ class AvroDeserializer(KafkaAvroDeserializer):
         schema_registry_client: the client of the registry.
         schema_str: the reader's schema: JSON text, or a :class:`Schema`, whose references are resolved in the
             constructor. Without one, each value is read with its writer's schema. ``use.latest.version`` takes
-            precedence, as in Confluent's.
+            precedence, as in Confluent's; while the topic has no schema, values are read with their writer's schema.
         from_dict: ``from_dict(data, ctx)`` converts a decoded value to an object.
         return_record_name: decode a record in a union to a tuple of its full name and the dict.
         conf: Confluent's keys listed in docs/from-confluent.md, and the options in docs/config.md. Trailing

@@ -126,14 +126,14 @@ class _Configured:
 
     def _writer(self, schema: Schema) -> tuple[str, Write]:
         """The schema's JSON and the function that writes its values, made once."""
-        with _lock:
+        with _lock():
             found = self._writers.get(schema)
             if found is not None:
                 self._writers.move_to_end(schema)
                 return found
         form = self.options.form
         made = to_json(schema, form) if self.options.schemas else "", writer(schema, form)
-        with _lock:
+        with _lock():
             self._writers[schema] = made
             while len(self._writers) > max(self.options.cache_size, 1):
                 self._writers.popitem(last=False)

@@ -193,7 +193,7 @@ class Envelopes:
         if last is not None and data.startswith(last[0]):
             return last
         prefix = data[: data.find(_PAYLOAD) + len(_PAYLOAD)]
-        with _lock:
+        with _lock():
             found = self._known.get(prefix)
             if found is None:
                 return None
@@ -237,7 +237,7 @@ class Envelopes:
         prefix = self._prefix(data)
         if prefix is None or not self._most or len(prefix) > MAX_TEXT:
             return
-        with _lock:
+        with _lock():
             if prefix not in self._known:
                 self._known[prefix] = known
                 self._size += len(prefix)

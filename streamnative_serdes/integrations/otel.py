@@ -71,7 +71,7 @@ class _Meters:
     def of(cls, provider: metrics.MeterProvider | None) -> _Meters:
         """The same instruments each time, since a second one of a name is another one."""
         chosen = provider or metrics.get_meter_provider()
-        with _lock:
+        with _lock():
             return _meters.get(chosen) or _meters.setdefault(chosen, cls(chosen))
 
     def _seconds(self, name: str, description: str) -> metrics.Histogram:
@@ -134,7 +134,7 @@ def observe(
     operation = "serialize" if hasattr(serdes, "serialize") else "deserialize"
     own = {"streamnative.serdes.name": name or type(serdes).__name__, "streamnative.serdes.operation": operation}
     meters, reference = _Meters.of(meter_provider), weakref.ref(serdes)
-    with _lock:
+    with _lock():
         others = [each for each in meters.observed if each[0]() is not None and each[:2] != (reference, own)]
         meters.observed = [*others, (reference, own, by_topic)]  # a new list, since an exporter may read the one before
     return serdes

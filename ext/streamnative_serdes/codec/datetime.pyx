@@ -61,16 +61,18 @@ cdef int64_t zoned_micros(Node node, Writer* w, object value) except? -1:
 
 cdef int64_t local_micros(object value) except? -1:
     """Microseconds of a datetime in this machine's local time, daylight saving included."""
+    cdef int64_t days = 0
     try:
         moved = value.astimezone(UTC)
     except (OverflowError, ValueError):
         if not PyDateTime_CheckExact(value):
             raise
-        # Within a day of the first or the last moment: astimezone() looks at the day before and after.
-        return <int64_t>mktime(value.timetuple()) * 1_000_000 + <int64_t>value.microsecond
+        # Within a day of the first or the last moment, since astimezone() looks at the days before and after.
+        days = 2 if value.year == 1 else -2
+        moved = (value + datetime.timedelta(days)).astimezone(UTC)
     if not PyDateTime_Check(moved):
         expected("a datetime from astimezone()", moved)
-    return micros_of(moved)
+    return micros_of(moved) - days * DAY
 
 
 cdef int64_t in_range(Node node, object value, int64_t micros) except? -1:

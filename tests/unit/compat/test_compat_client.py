@@ -142,6 +142,7 @@ def test_schemas_are_read_from_dicts_as_confluents_are() -> None:
     registered = RegisteredSchema("t-value", 1, 0, None, schema)
     assert registered.to_dict() == {**schema.to_dict(), "id": 0, "subject": "t-value", "version": 1}
     assert RegisteredSchema.from_dict(registered.to_dict()) == registered
+    assert RegisteredSchema.from_dict({"schema": "{}", "id": 3}).schema_id == 3, "the answer of /schemas/ids/3"
 
 
 def test_an_error_can_be_made_as_confluents() -> None:

@@ -13,8 +13,9 @@ from decimal import Decimal as PythonDecimal
 from typing import Any
 
 import pytest
-from waiting import forked_while_held
+from waiting import exit_code, forked_while_held
 
+from streamnative_serdes._topics.cache import ForkSafeLock
 from streamnative_serdes.connect import (
     BOOLEAN,
     BYTES,
@@ -413,4 +414,19 @@ def test_a_child_forked_while_another_thread_holds_the_lock_writes_and_reads(mod
         message = converter.from_connect_data("t", INT64, 7)
         assert converter.to_connect_data("t", message).value == 7
 
-    assert forked_while_held(module._lock, work) == 0
+    assert forked_while_held(module._lock(), work) == 0
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
+def test_a_lock_that_its_own_thread_holds_at_a_fork_is_released_in_the_child() -> None:
+    lock, child, code = ForkSafeLock(), -1, 1
+    try:
+        with lock():
+            child = os.fork()
+        with lock():
+            code = 0
+    finally:
+        if not child:
+            os._exit(code)
+    assert exit_code(child) == 0

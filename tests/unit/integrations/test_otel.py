@@ -495,4 +495,4 @@ def test_messages_of_other_framings_are_reported(conf: dict[str, Any], telemetry
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
 def test_a_child_forked_while_the_lock_is_held_observes(conf: dict[str, Any], telemetry: Telemetry) -> None:
     serdes = KafkaAvroDeserializer(conf)
-    assert forked_while_held(otel._lock, lambda: telemetry.observe(serdes)) == 0
+    assert forked_while_held(otel._lock(), lambda: telemetry.observe(serdes)) == 0

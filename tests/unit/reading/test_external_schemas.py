@@ -318,7 +318,7 @@ def test_with_framing_confluent_a_serializer_writes_what_the_topic_takes() -> No
 class WithId(PulsarMessage):
     """As of a client that shows the id."""
 
-    def __init__(self, data: bytes, identifier: Any) -> None:
+    def __init__(self, data: bytes | None, identifier: Any) -> None:
         super().__init__(data, "t", 0)
         self._identifier = identifier
 
@@ -349,6 +349,12 @@ def test_an_id_of_pulsar_client_of_another_form_is_an_error_of_its_message() -> 
         assert list(deserializer.deserialize_many(None, shown, on_error="skip")) == [{"a": 1}]
         kept = list(deserializer.deserialize_many(None, shown, on_error=lambda error: error.raw.data))
         assert kept == [b"\x02", {"a": 1}]
+
+
+def test_a_null_whose_id_cannot_be_read_is_kept_as_a_null() -> None:
+    with external_topic() as (conf, _), KafkaAvroDeserializer(conf) as deserializer:
+        bad = WithId(None, b"urn:7")
+        assert list(deserializer.deserialize_many(None, [bad], on_error=lambda error: [error.raw.data])) == [[None]]
 
 
 def test_the_version_of_the_pip_is_no_version() -> None:

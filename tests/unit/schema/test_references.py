@@ -40,6 +40,12 @@ def unfolded(top: Schema, subjects: Mapping[str, Schema] = SHOP) -> Any:
     return json.loads(text)
 
 
+def test_comments_of_a_registrys_schemas_are_skipped() -> None:
+    subjects = {"money": Schema(f"/* v1 */ {json.dumps(MONEY)}", "AVRO")}
+    top = schema({"type": "array", "items": "shop.Money"}, ("shop.Money", "money"))
+    assert unfolded(top, subjects) == unfolded(top, {"money": schema(MONEY)})
+
+
 def test_a_schema_as_a_dict_has_its_references() -> None:
     reference = {"name": "Money", "subject": "money", "version": 1}
     text = json.dumps("int")

@@ -139,6 +139,13 @@ def test_primitive_types_have_no_text(registry: LocalRegistry, register: bool) -
     assert registry.calls["POST schema"] == 1, "that of this test"
 
 
+def test_a_primitive_type_is_registered_also_by_a_user_who_may_not_read(registry: LocalRegistry) -> None:
+    registry.fail(Fault.status(403), times=9, match="^GET ")
+    conf = {"schema.registry.url": registry.url}
+    assert KafkaPulsarSerializer(conf, "STRING").serialize("t", "Ada") == b"Ada"
+    assert registry.calls["POST schema"] == 1
+
+
 def registry_text(value: str) -> str:
     return json.dumps({"key": "string", "value": json.loads(value)})
 
