@@ -57,8 +57,8 @@ class RegisteredSchema:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Self:
-        parts = (given.get(name) for name in ("subject", "version", "id", "guid"))
-        return cls(*parts, Schema.from_dict(given))
+        part: Any = given.get  # what is missing is None, as in Confluent's
+        return cls(part("subject"), part("version"), part("id"), part("guid"), Schema.from_dict(given))
 
 
 def require_avro(schema: Schema) -> Schema:
