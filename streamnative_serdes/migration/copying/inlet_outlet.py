@@ -290,18 +290,19 @@ class Outlet:
                 topic=topic,
                 hint=_REFUSALS[fault.name()],
             )
-        return self._failure(KafkaException(fault))
+        return self._failure(KafkaException(fault), topic)
 
-    def _failure(self, error: KafkaException) -> Exception:
-        fault = error.args[0]
+    def _failure(self, error: KafkaException, topic: str | None = None) -> Exception:
+        """The typed error; ``topic`` is that of the refused message, by default the target."""
+        fault, topic = error.args[0], topic or self._topic
         fenced = is_fenced(fault)
         if self._open and (self.is_owner() if fenced else not fault.fatal()):
             text = f"the broker aborted a transaction: {fault.str()}"
-            return TransactionAbortedError(text, topic=self._topic, hint=hint_for(fault))
+            return TransactionAbortedError(text, topic=topic, hint=hint_for(fault))
         if fenced:
             return another_process(self._topic)
         if (hint := hint_for(fault)) is not None:
-            return SerdesError(f"the broker refused a message: {fault.str()}", topic=self._topic, hint=hint)
+            return SerdesError(f"the broker refused a message: {fault.str()}", topic=topic, hint=hint)
         return error
 
 

@@ -16,6 +16,7 @@ from streamnative_serdes import ConfigError
 from streamnative_serdes._kafka import (
     BrokerUnavailableError,
     OffsetsGoneError,
+    RefusedMessageError,
     TopicConsumer,
     consuming,
     producing,
@@ -26,7 +27,7 @@ from streamnative_serdes.errors import SerdesError
 from streamnative_serdes.migration import Route, Rules, Side, TopicCopy, Wishes
 from streamnative_serdes.migration.copying import copy, inlet_outlet, progress, spark_copy
 from streamnative_serdes.migration.copying.dead_letters import OFFSET
-from streamnative_serdes.migration.copying.inlet_outlet import NoTransactionsError, Outlet
+from streamnative_serdes.migration.copying.inlet_outlet import NoTransactionsError, Outlet, TransactionAbortedError
 from streamnative_serdes.migration.copying.progress import Owner, ProgressTopic
 
 TOPIC = ProgressTopic({}, "to", "from@CLUSTER")
@@ -218,6 +219,28 @@ def test_only_without_transactions_each_copy_has_a_report(
     copies: Any = [(0, offset, (b"v", None, None, 5)) for offset in range(3)]
     Outlet({"bootstrap.servers": "x:1"}, "t", transactions=exactly_once).send(copies, marked={1})
     assert producer.reported == reported
+
+
+@pytest.mark.parametrize("in_transaction", [True, False])
+def test_an_error_names_the_topic_of_the_refused_message(monkeypatch: pytest.MonkeyPatch, in_transaction: bool) -> None:
+    refused: Any = SimpleNamespace(topic=lambda: "t.dead-letters")
+
+    def flush(_: Any) -> None:
+        raise RefusedMessageError(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), refused, "t")
+
+    monkeypatch.setattr(producing, "client", lambda *_: SimpleNamespace(begin_transaction=lambda: None))
+    monkeypatch.setattr(producing.Sender, "flush", flush)
+    monkeypatch.setattr(inlet_outlet, "idempotence", lambda *_: {})
+    monkeypatch.setattr(Outlet, "_init_transactions", lambda _: None)
+    outlet = Outlet({"bootstrap.servers": "x:1"}, "t", transactions=in_transaction)
+    outlet.begin()
+    with pytest.raises(SerdesError) as caught:
+        outlet.flush()
+    assert isinstance(caught.value, TransactionAbortedError) is in_transaction
+    assert (caught.value.topic, caught.value.hint) == (
+        "t.dead-letters",
+        "the user needs the right to produce to the topic",
+    )
 
 
 class SlowProducer:
