@@ -308,6 +308,7 @@ class RangeReader:
                 self._fault = self._fault or self._gone(place_of(report)[0], error.str(), KafkaException(error))
             elif error.name() == "TOPIC_AUTHORIZATION_FAILED":
                 refusal = refused("consume", "to consume from the topic", self._topic, KafkaException(error))
+                refusal.__cause__ = KafkaException(error)
                 self._fault = self._fault or refusal
             elif error.name() != "GROUP_AUTHORIZATION_FAILED":  # an error of the group that nobody uses
                 self._fault = self._fault or KafkaException(error)

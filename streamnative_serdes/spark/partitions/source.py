@@ -131,7 +131,8 @@ class KafkaAvroSource:
             SerdesError: a message cannot be decoded, and ``on_error`` is ``"raise"``.
             OffsetOutOfRangeError: the broker no longer has all offsets of a range.
             BrokerUnavailableError: no messages arrived for a minute.
-            KafkaException: the broker reports an error.
+            BrokerRefusedError: the user may not consume from the topic.
+            KafkaException: the broker reports another error.
         """
         deserializer = self._deserializer.get()
         if policy_of(deserializer).seen is not None:

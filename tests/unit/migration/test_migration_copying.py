@@ -107,8 +107,10 @@ def test_what_the_broker_refuses_is_raised(consumer: FakeConsumer, code: int, sa
     owner = Owner({}, "to", TOPIC, consumer.say)
     owner.require()
     consumer.fail(code)
-    with pytest.raises(KafkaException, match=said):
+    with pytest.raises(KafkaException, match=said) as caught:
         owner.require()
+    cause = caught.value.__cause__ or caught.value
+    assert cause.args[0].code() == code
 
 
 def test_a_progress_that_was_deleted_is_an_error(consumer: FakeConsumer) -> None:

@@ -71,7 +71,8 @@ def read_range(kafka: Mapping[str, Any], span: Range, patience: Patience) -> Ite
     Raises:
         OffsetOutOfRangeError: the broker does not have all of the range, and ``patience`` says to fail.
         BrokerUnavailableError: no messages arrived in time.
-        KafkaException: the broker reports an error.
+        BrokerRefusedError: the user may not consume from the topic.
+        KafkaException: the broker reports another error.
     """
     with POOL.own.lease(kafka, span.topic) as leased:
         reader = RangeReader(leased.consumer, leased.errors, span.topic, patience.seconds)
