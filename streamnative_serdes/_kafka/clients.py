@@ -135,16 +135,18 @@ class ClientErrors:
     def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
         self.addresses = str(next((kafka[name] for name in _BROKERS if kafka.get(name)), ""))
         self.topic, self._also = topic, kafka.get("error_cb")
-        self._said: dict[str, str] = {}  # ordered; by the text without what differs from time to time, the latest text
+        self._said: dict[str, str] = {}  # the latest last; by the text without what differs from time to time
 
     def __call__(self, error: KafkaError) -> None:
         """The client's ``error_cb``, which is called while the client is polled."""
         said = _PASSING.sub("", error.str())
         address, _, fault = said.partition(": ")
-        key = f"{address}: {_NUMBER.sub('', fault)}"  # a KoP's refusal of a token has the time
+        # a KoP's refusal of a token has the time
+        key = f"{address}: {_NUMBER.sub('', fault)}" if _NOT_SIGNED_IN in fault else said
         if error.name() != "_ALL_BROKERS_DOWN":
             if key not in self._said:
                 logger.warning("Kafka client of topic %s: %s", self.topic, said)
+            self._said.pop(key, None)
             self._said[key] = said
             if len(self._said) > _MOST_FAULTS:
                 del self._said[next(iter(self._said))]
@@ -186,7 +188,7 @@ class ClientErrors:
     def error(self, seconds: float) -> BrokerUnavailableError:
         met = f": {self}" if self._said else "; the client reported no error"
         hint = "is bootstrap.servers correct, and does security.protocol match the broker's listener?"
-        if _NOT_SIGNED_IN in met:
+        if _NOT_SIGNED_IN in next(reversed(self._said.values()), ""):
             hint = "the user name, the password or the token is invalid, or the token has expired"
         elif self.answered:
             hint = "it has answered before: start it again, then run this again"

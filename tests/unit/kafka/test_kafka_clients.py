@@ -72,9 +72,21 @@ def test_a_refused_token_is_logged_once_and_the_hint_is_about_credentials(caplog
     for time in (28, 29, 30):
         text = f"sasl_plaintext://a:1/bootstrap: SASL authentication error: JWT expired, a difference of {time} ms."
         errors(KafkaError(KafkaError._AUTHENTICATION, f"{text} (after {time}ms in state AUTH_REQ)"))
-    errors(KafkaError(KafkaError._TRANSPORT, "a:2/2: Connect failed"))
-    assert len(caplog.messages) == 2
+    assert len(caplog.messages) == 1
     found = errors.error(5)
     assert found.message.count("JWT expired") == 1
-    assert "a difference of 30 ms.; a:2/2: Connect failed" in found.message
+    assert "a difference of 30 ms." in found.message
     assert found.hint == "the user name, the password or the token is invalid, or the token has expired"
+
+
+def test_each_address_has_its_error_and_the_hint_is_about_the_latest_one() -> None:
+    errors = ClientErrors({"bootstrap.servers": "a:1"}, "t")
+    refusal = "a:1/1: SASL authentication error: JWT expired"
+    one, two = (f"a:1/1: Connect to ipv4#10.0.0.{number}:9092 failed" for number in (1, 2))
+    for text in (refusal, one, two):
+        errors(KafkaError(KafkaError._TRANSPORT, text))
+    assert str(errors) == f"{refusal}; {one}; {two}"
+    assert "bootstrap.servers" in (errors.error(5).hint or "")
+    errors(KafkaError(KafkaError._AUTHENTICATION, refusal))
+    assert str(errors) == f"{one}; {two}; {refusal}"
+    assert "token" in (errors.error(5).hint or "")
