@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from .clients import BrokerRefusedError, BrokerUnavailableError, ClientErrors, ask, client
-from .topics import Range, bounds_of, metadata, partitions_of, refused
+from .topics import Range, bounds_of, for_consumer, metadata, partitions_of
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message
@@ -306,12 +306,8 @@ class RangeReader:
                 self._heed_end(*place_of(report))
             elif error.name() == "_AUTO_OFFSET_RESET":
                 self._fault = self._fault or self._gone(place_of(report)[0], error.str(), KafkaException(error))
-            elif error.name() == "TOPIC_AUTHORIZATION_FAILED":
-                refusal = refused("consume", "to consume from the topic", self._topic, KafkaException(error))
-                refusal.__cause__ = KafkaException(error)
-                self._fault = self._fault or refusal
             elif error.name() != "GROUP_AUTHORIZATION_FAILED":  # an error of the group that nobody uses
-                self._fault = self._fault or KafkaException(error)
+                self._fault = self._fault or for_consumer(self._topic, KafkaException(error))
 
     def _heed_end(self, partition: int, place: int) -> None:
         self._reach(partition, place)

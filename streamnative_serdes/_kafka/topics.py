@@ -118,7 +118,7 @@ def partitions_of(asking: Consumer | AdminClient, errors: ClientErrors, topic: s
     if found is None or (found.error is not None and found.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART):
         return ()
     if found.error is not None:
-        raise KafkaException(found.error)
+        raise for_consumer(topic, KafkaException(found.error))
     return sorted(found.partitions)
 
 
@@ -128,11 +128,12 @@ def bounds_of(consumer: Consumer, errors: ClientErrors, topic: str, partition: i
     For a consumer of committed messages, the next offset is the offset after the last committed message.
     """
     where = TopicPartition(topic, partition)
-    found = retry(
-        lambda: ask(consumer, errors, lambda seconds: consumer.get_watermark_offsets(where, timeout=seconds)),
-        _NEW,
-        _NEW_SECONDS,
-    )
+    with kafka_errors(partial(for_consumer, topic)):
+        found = retry(
+            lambda: ask(consumer, errors, lambda seconds: consumer.get_watermark_offsets(where, timeout=seconds)),
+            _NEW,
+            _NEW_SECONDS,
+        )
     return int(found[0]), int(found[1])
 
 
@@ -373,6 +374,15 @@ def refused(doing: str, right: str | None, topic: str, error: KafkaException) ->
     rights = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
     hint = f"the user needs the right {right}" if right is not None and fault.code() in rights else None
     return BrokerRefusedError(f"cannot {doing}: {fault.str()} ({fault.name()})", topic=topic, hint=hint)
+
+
+def for_consumer(topic: str, error: KafkaException) -> KafkaException:
+    """BrokerRefusedError, with its cause, if the user may not consume from the topic; otherwise ``error`` itself."""
+    if error.args[0].code() != KafkaError.TOPIC_AUTHORIZATION_FAILED:
+        return error
+    refusal = refused("consume", "to consume from the topic", topic, error)
+    refusal.__cause__ = error
+    return refusal
 
 
 def _cause(error: BrokerRefusedError) -> str | None:

@@ -75,7 +75,7 @@ class Sample:
         self.bounds: dict[int, Range] = {}  # of each partition, known after the first message
 
     def __iter__(self) -> Iterator[Message]:
-        doing = partial(refused, f"read topic {self._topic}", "READ on the topic", self._topic)
+        doing = partial(refused, f"read topic {self._topic}", None, self._topic)
         with kafka_errors(doing), TopicConsumer(self._kafka, self._topic, options=_MEMORY) as consumer:
             self.bounds = consumer.bounds(range(self._partitions))
             ranges = {partition: windows(*bounds, self._count) for partition, bounds in self.bounds.items()}

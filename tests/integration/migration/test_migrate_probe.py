@@ -220,7 +220,7 @@ def test_each_missing_right_is_named(guarded: PlanSource) -> None:
         ("DESCRIBE_CONFIGS on the topic", guarded.name, "DESCRIBE_CONFIGS"),
         ("DESCRIBE on the topic", guarded.target, "DESCRIBE"),
         ("DESCRIBE_CONFIGS on the topic", guarded.target, "DESCRIBE_CONFIGS"),
-        ("READ on the topic", guarded.name, "READ"),
+        ("to consume from the topic", guarded.name, "READ"),
     ]
     for right, topic, operation in rights:
         ended = signed_in(guarded, "--no-probe", code=3)

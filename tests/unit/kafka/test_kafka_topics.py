@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from streamnative_serdes._kafka import BrokerRefusedError, Cluster, consuming, listed, topics
+from streamnative_serdes._kafka import BrokerRefusedError, Cluster, TopicConsumer, consuming, listed, topics
 
 KAFKA = {"bootstrap.servers": "topics:1"}
 
@@ -70,6 +70,31 @@ def test_who_may_not_add_partitions_is_told_which_right_is_missing(monkeypatch: 
     with pytest.raises(BrokerRefusedError, match="cannot add partitions to topic t: ") as caught:
         Cluster(KAFKA, "t").ensure("t", 2, {})
     assert caught.value.hint == "the user needs the right ALTER on the topic"
+
+
+class Forbidden:
+    """Stands in for the consumer of a user without rights to the topic."""
+
+    def list_topics(self, topic: str, **_: Any) -> Any:
+        found = SimpleNamespace(error=KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), partitions={})
+        return SimpleNamespace(topics={topic: found})
+
+    def get_watermark_offsets(self, *_: Any, **__: Any) -> Any:
+        raise KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("partitions", [None, [0]], ids=["of all partitions", "of one"])
+def test_who_may_not_consume_is_told_so_when_asking_for_bounds(
+    monkeypatch: pytest.MonkeyPatch, partitions: list[int] | None
+) -> None:
+    monkeypatch.setattr(consuming, "client", lambda *_: Forbidden())
+    with TopicConsumer(KAFKA, "t") as consumer, pytest.raises(BrokerRefusedError) as caught:
+        consumer.bounds(partitions)
+    assert (caught.value.topic, caught.value.hint) == ("t", "the user needs the right to consume from the topic")
+    assert isinstance(caught.value.__cause__, KafkaException)
 
 
 class KopConsumer:
