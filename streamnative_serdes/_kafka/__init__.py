@@ -36,6 +36,7 @@ from .consuming import (
     committed_messages,
     consumed,
     has_messages,
+    is_full_name,
     listed,
     place_of,
 )
@@ -73,6 +74,7 @@ __all__ = [
     "hint_for",
     "idempotence",
     "is_fenced",
+    "is_full_name",
     "is_unsupported",
     "is_waiting",
     "kafka_errors",

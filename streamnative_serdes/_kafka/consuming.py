@@ -423,9 +423,11 @@ class TopicConsumer:
         each topic by both, and creates none for a consumer. A topic that the user may not describe is left out.
         """
         found = metadata(self._consumer, self._errors).topics.get(self._topic)
-        if found is None and _FULL_NAME.fullmatch(self._topic):
-            found = metadata(self._consumer, self._errors, self._topic).topics.get(self._topic)
-        return () if found is None or found.error is not None else sorted(found.partitions)
+        return self.named(self._topic) if found is None and is_full_name(self._topic) else _numbers(found)
+
+    def named(self, topic: str) -> Sequence[int]:
+        """As :meth:`listed`, of any topic, which is asked for by its full name of Pulsar's."""
+        return _numbers(metadata(self._consumer, self._errors, topic).topics.get(topic))
 
     def cluster(self) -> str:
         """The id of the brokers' cluster; empty if the brokers do not tell the id."""
@@ -452,6 +454,15 @@ class TopicConsumer:
     def messages(self, ranges: Mapping[int, Sequence[Range]], most: int = _MOST) -> Iterator[Message]:
         """Yield the messages of these ranges. Raises as :meth:`RangeReader.take` does."""
         return self.reader(ranges).messages(most)
+
+
+def _numbers(found: Any) -> Sequence[int]:
+    return () if found is None or found.error is not None else sorted(found.partitions)
+
+
+def is_full_name(topic: str) -> bool:
+    """Whether the name is a full name of Pulsar's, which no Kafka topic has."""
+    return _FULL_NAME.fullmatch(topic) is not None
 
 
 def listed(kafka: Mapping[str, Any], topic: str) -> Sequence[int]:

@@ -6,14 +6,18 @@ import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import KafkaError, Producer
 from spark_topics import send
 
 from streamnative_serdes import ConfigError, KafkaAvroSerializer, KeyValueSchema
+from streamnative_serdes._kafka import consuming
 from streamnative_serdes.spark import OffsetOutOfRangeError
+from streamnative_serdes.spark.datasource.offsets import brokers
+from streamnative_serdes.spark.datasource.offsets.bounds import Topics
 from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
 from streamnative_serdes.spark.datasource.offsets.ranges import Range
 from streamnative_serdes.spark.datasource.reading.batch import BatchReader, PushingReader, Wanted
@@ -56,6 +60,32 @@ def test_a_batch_is_planned_from_its_options(client: dict[str, str]) -> None:
         (0, 7, 10),
         (1, 0, 1),
     ]
+
+
+def test_one_client_asks_for_all_full_names_that_are_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    asked: list[str | None] = []
+
+    class Client:
+        def list_topics(self, topic: str | None = None, **_: Any) -> Any:
+            asked.append(topic)
+            error = KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART) if topic == "a/b/gone" else None
+            return SimpleNamespace(topics={topic or "c": SimpleNamespace(error=error, partitions={0: None})})
+
+        def close(self) -> None:
+            pass
+
+    def made_of(kind: Any, *_: Any) -> Client:
+        made.append(kind.__name__)
+        return Client()
+
+    for module in (brokers, consuming):
+        monkeypatch.setattr(module, "client", made_of)
+    names = ("a/b/c", "a/b/gone", "persistent://a/b/c", "not/full", "c")
+    found = Brokers({"bootstrap.servers": "kop:1"}, Topics(names)).existing()
+    assert found == {"c": 1, "a/b/c": 1, "persistent://a/b/c": 1}
+    assert made == ["AdminClient", "Consumer"]
+    assert asked == [None, "a/b/c", "a/b/gone", "persistent://a/b/c"]
 
 
 def test_offsets_that_are_not_there_are_lost_or_left_out(client: dict[str, str]) -> None:

@@ -12,7 +12,17 @@ from typing import Any, Final, TypeVar
 
 from confluent_kafka.admin import AdminClient
 
-from streamnative_serdes._kafka import EARLIEST, LATEST, ClientErrors, client, listed, metadata, offsets, retry
+from streamnative_serdes._kafka import (
+    EARLIEST,
+    LATEST,
+    ClientErrors,
+    TopicConsumer,
+    client,
+    is_full_name,
+    metadata,
+    offsets,
+    retry,
+)
 from streamnative_serdes._nearest import did_you_mean
 from streamnative_serdes.errors import ConfigError
 
@@ -72,10 +82,10 @@ class Brokers:
             raise ConfigError("the topic does not exist", topic=topic, hint=hint)
 
     def existing(self) -> dict[str, int]:
-        """All topics of the cluster that this user may see, with their numbers of partitions; one request.
+        """All topics of the cluster that this user may see, with their numbers of partitions.
 
-        The request does not name topics, since some brokers create topics that are named. A KoP's list has no
-        full names of Pulsar's, so each one is asked for.
+        This is one request, which does not name topics, since some brokers create topics that are named. A KoP's list
+        has no full names of Pulsar's, so another client asks for each one, and creates none.
         """
         self.calls["topics"] += 1
         there = {
@@ -83,9 +93,10 @@ class Brokers:
             for name, found in metadata(self._client(), self._errors).topics.items()
             if found.error is None and name not in _INTERNAL
         }
-        for name in self._topics.names:
-            if "/" in name and name not in there and (partitions := listed(self._kafka, name)):
-                there[name] = len(partitions)
+        if full_names := [name for name in self._topics.names if name not in there and is_full_name(name)]:
+            with TopicConsumer(self._kafka, self._topics.shown, committed=False) as consumer:
+                found = {name: len(consumer.named(name)) for name in full_names}
+            there |= {name: count for name, count in found.items() if count}
         return there
 
     def earliest(self, places: Iterable[Place]) -> dict[Place, int]:
