@@ -27,6 +27,7 @@ _NO_ANSWER: Final = (
     "Pulsar 4.0 never answers for a payload that it cannot decompress, such as a compressed chunk or an encrypted one; "
     "retries.total.ms limits the wait"
 )
+_NO_PARTITION: Final = "has the topic this partition?"
 _GONE: Final = "entries go when the topic's retention ends; start at a later ledger"
 
 
@@ -60,7 +61,7 @@ class AdminEntryReader(RestClient):
     - SchemaRegistryError: no such topic or entry (``status`` 404), an entry of more than 16 MiB, or an answer that
       Pulsar would not send;
     - DecodeError: the answer does not have all of the entry;
-    - ConfigError: the topic does not have the partition;
+    - ConfigError: the topic does not have the partition; :meth:`entry` raises SchemaRegistryError (``status`` 409);
     - SerdesError: ``topic`` is not a valid topic name.
 
     Raises:
@@ -213,8 +214,8 @@ def _refusal(request: ApiRequest, reply: Reply, sign_in_hint: str) -> SchemaRegi
     """The typed error for an error response, as for schemas; but 404 and 409 are about topics and entries."""
     error = refusal(request, reply, sign_in_hint)
     if reply.status in (404, 409) and reply.reason:
-        gone = reply.status == 404 and "/entry/" in request.path
-        hint = _GONE if gone else "check the name, pulsar.tenant and pulsar.namespace"
+        hint = _GONE if "/entry/" in request.path else "check the name, pulsar.tenant and pulsar.namespace"
+        hint = _NO_PARTITION if reply.status == 409 else hint
         error = SchemaRegistryError(
             error.message, status=reply.status, reason=error.reason, url=error.url, topic=error.topic, hint=hint
         )

@@ -270,6 +270,7 @@ def test_a_conflict_is_not_one_of_schemas() -> None:
     with asking(reason) as (reader, _), pytest.raises(SchemaRegistryError, match="HTTP 409") as caught:
         reader.entry("t", 1, 1, partition=5)
     assert not isinstance(caught.value, IncompatibleSchemaError)
+    assert (caught.value.status, caught.value.hint) == (409, "has the topic this partition?")
 
 
 SINGLE = {"X-Pulsar-sequence-id": "0"}
