@@ -260,7 +260,7 @@ def test_a_dry_run_sets_no_strategy(users: CommandLine, registry: LocalRegistry)
     [
         ("nobody/nothing", 3, "namespace nobody/nothing"),
         ("no-topic", 3, "no-topic"),
-        ("users", 3, "a schema alone does not create its topic"),
+        ("users", 3, "it does not exist yet: create it first"),
         ("a/b/c/d", 1, "invalid topic name"),
     ],
 )
