@@ -135,7 +135,7 @@ class ClientErrors:
     def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
         self.addresses = str(next((kafka[name] for name in _BROKERS if kafka.get(name)), ""))
         self.topic, self._also = topic, kafka.get("error_cb")
-        self._said: dict[str, str] = {}  # the latest last; by the text without what differs from time to time
+        self._said: dict[str, str] = {}  # the latest last; by the text, without its numbers if they change
 
     def __call__(self, error: KafkaError) -> None:
         """The client's ``error_cb``, which is called while the client is polled."""

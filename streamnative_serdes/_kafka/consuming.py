@@ -44,7 +44,7 @@ GROUP: Final = "streamnative-serdes"
 ASSIGNED: Final[Mapping[str, Any]] = {
     "enable.auto.commit": False,
     "enable.partition.eof": True,
-    "allow.auto.create.topics": False,
+    "allow.auto.create.topics": False,  # whatever the user sets: a question by name must not create the topic
     "auto.offset.reset": "error",  # for an offset that the broker no longer has: no message is skipped silently
 }
 COMMITTED: Final[Mapping[str, Any]] = {**ASSIGNED, "isolation.level": "read_committed", "fetch.wait.max.ms": 100}

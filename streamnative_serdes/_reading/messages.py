@@ -191,7 +191,7 @@ def data_of(message: PulsarMessage) -> bytes | None:
         raise DecodeError(
             "pulsar-client got the message without its bytes: it is stored in Kafka's format",
             topic=message.topic_name() or None,
-            hint="with entryFormat=kafka in KoP, this client gets every message so; read the topic with a Kafka client",
+            hint="KoP with entryFormat=kafka stores all messages in this format: read the topic with a Kafka client",
         )
     return data
 

@@ -39,7 +39,7 @@ from .tree import (
 PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 _COMPLEX: Final = frozenset({"array", "map", "record", "error", "enum", "fixed"})
 _DEFAULT_LIMITS: Final = Limits()
-# What is not closed goes to the end, so that the time is linear.
+# A text or comment that is not closed matches up to the end, so that the time is linear.
 _TEXT_OR_COMMENT: Final = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|/\*.*?(?:\*/|\Z)|//[^\r\n]*', re.DOTALL)
 
 
@@ -376,7 +376,7 @@ class _Parser:
 
 
 _FIELD_KEYS = frozenset({"name", "type", "default", "doc", "aliases", "order"})
-# Java's reserved names, which are a property of no type; for an enum, the default is one too.
+# Java's reserved names, which are not custom properties; for an enum, its default is not one either.
 SCHEMA_KEYS: Final = frozenset(
     {"doc", "fields", "items", "name", "namespace", "size", "symbols", "values", "type", "aliases"}
 )

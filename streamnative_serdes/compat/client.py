@@ -242,14 +242,14 @@ class SchemaRegistryClient:
         return ["AVRO"]
 
     def delete_subject(self, subject_name: str, permanent: bool = False) -> list[int]:
-        """Delete all schemas of the topic, and return their versions. Without any, only ``permanent`` is no error.
+        """Delete all schemas of the topic, and return their versions. If it has none, only ``permanent`` is accepted.
 
         Later versions continue the numbering, unless ``permanent``: then they start at 1 again, and messages that are
         still in the topic are read with the wrong schemas. SerDes of this process with an address of this client
         register their schemas again with the next message, and forget permanently deleted schemas.
         """
         topic, deleted = _topic_of(subject_name), self.get_versions(subject_name)
-        if not deleted and not permanent:  # Pulsar would use a version up
+        if not deleted and not permanent:  # Pulsar would skip a version number
             raise SchemaNotFoundError("the topic has no schemas to delete", topic=topic, status=404)
         self._pulsar.delete(topic, force=permanent)
         name = self._binding.named(topic)

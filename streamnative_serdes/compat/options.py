@@ -143,7 +143,7 @@ def for_serdes(conf: Mapping[str, Any] | None) -> dict[str, Any]:
         if key == "normalize.schemas" and _name(value).lower() == "true" and left.get("framing") == config.CONFLUENT:
             raise ConfigError(
                 "cannot enable both normalize.schemas and framing=confluent: it would not reach the second registry",
-                hint="leave it out; each way to write a schema has an id of its own there",
+                hint="leave normalize.schemas out; that registry then gives each spelling of a schema its own id",
             )
     return left
 

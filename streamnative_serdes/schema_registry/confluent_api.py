@@ -28,7 +28,7 @@ _PORTS: Final = Expected(
     "a port for Kafka clients", "the registry's HTTP port, such as http://HOST:8081", "the registry's https port"
 )
 _PASSING_STATUS: Final = frozenset({408, 429, 502, 503, 504})
-# Of a 500: no cause is told, the store failed, timed out, the leader cannot be reached, or there is none at the moment.
+# Of a 500: no code, a general error, the store failed or timed out, the leader is unreachable or not elected yet.
 _PASSING_CODES: Final = frozenset({None, 500, 50001, 50002, 50003, 50004})
 _NOT_FOUND: Final = range(40401, 40500)
 _BAD_SCHEMA: Final = frozenset({None, 422, 42201, 42209, 42210})  # other codes of 422 do not concern the schema
