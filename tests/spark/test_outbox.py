@@ -6,6 +6,7 @@ import os
 import pickle
 import time
 from collections.abc import Iterable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from orders import TOPIC, messages_of
 from program import printed
 
 from streamnative_serdes.spark import DeliveryError
-from streamnative_serdes.spark.datasource.writing.outbox import _LOOK_EVERY, outbox
+from streamnative_serdes.spark.datasource.writing.outbox import _LOOK_EVERY, Outbox, outbox
 
 
 def send(kafka: dict[str, Any], messages: Iterable[tuple[bytes, str | None]]) -> None:
@@ -151,27 +152,43 @@ def test_a_process_has_one_producer_for_all_its_tasks(kafka: dict[str, str]) -> 
         assert other not in (one, meanwhile)
 
 
-def test_a_producer_that_is_used_again_asks_for_the_partitions_that_the_topic_has_now(
+def test_a_producer_is_used_again_only_if_the_brokers_know_its_topic(
     kafka: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A topic that was recreated may have fewer."""
+    """A topic that was recreated may have fewer partitions, and right after that a broker may not know it yet."""
     import confluent_kafka
 
-    asked: list[object] = []
+    unknown = SimpleNamespace(topics={TOPIC: SimpleNamespace(error=KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))})
+    answers: list[Any] = []
 
-    class Away(confluent_kafka.Producer):
+    class Asked(confluent_kafka.Producer):
         def list_topics(self, topic: str | None = None, timeout: float = -1) -> Any:
-            asked.append(topic)
-            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+            answer = answers.pop()
+            if isinstance(answer, Exception):
+                raise answer
+            return answer or super().list_topics(topic or "", timeout)
 
-    monkeypatch.setattr(confluent_kafka, "Producer", Away)
-    for _ in range(3):
-        with outbox({**kafka, "client.id": "again"}, TOPIC) as out:
-            out.send(b"x")
-    with outbox({**kafka, "client.id": "again"}, "") as out:  # each row has its topic
-        out.send(b"x", topic=TOPIC)
-    assert asked == [TOPIC, TOPIC]
-    assert len(messages_of(kafka)) == 4
+    monkeypatch.setattr(confluent_kafka, "Producer", Asked)
+
+    def written(topic: str) -> Outbox:
+        with outbox({**kafka, "client.id": "again"}, topic) as out:
+            out.send(b"x", topic=TOPIC)
+        assert not answers
+        return out
+
+    first = written(TOPIC)
+    assert written("") is first, "each row has its own topic, so nobody is asked"
+    answers.append(None)
+    assert written(TOPIC) is first
+    answers.append(unknown)
+    second = written(TOPIC)
+    assert second is not first
+    answers.append(KafkaException(KafkaError(KafkaError._TIMED_OUT)))
+    third = written(TOPIC)
+    assert third is not second
+    answers.append(None)
+    assert written(TOPIC) is third
+    assert len(messages_of(kafka)) == 6
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

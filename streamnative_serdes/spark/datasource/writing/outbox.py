@@ -112,11 +112,17 @@ class Outbox:
         self._errors.clear()
         self._ends.clear()
 
-    def look_again(self, topic: str) -> None:
-        """Ask for the topic's partitions, since it may have been recreated with fewer; not if each row has its own."""
-        if topic:
-            with suppress(self._refused):  # the messages' reports say what is wrong
-                self.producer.list_topics(topic, timeout=_LOOK_SECONDS)
+    def look_again(self, topic: str) -> bool:
+        """Ask for the topic's partitions, since it may have been recreated with fewer; not if each row has its own.
+
+        Returns:
+            whether the brokers know the topic. If not, the producer goes on with the partitions that it knew.
+        """
+        if not topic:
+            return True
+        with suppress(self._refused):
+            return self.producer.list_topics(topic, timeout=_LOOK_SECONDS).topics[topic].error is None
+        return False
 
     def send(
         self,
@@ -232,11 +238,9 @@ def outbox(kafka: Mapping[str, Any], topic: str, most_reasons: int = 5, *, place
     The producer of a failed task is not reused. With ``places``, :meth:`Outbox.places` has the offsets of messages.
     """
     idle: list[Outbox] = kept(key_of("outbox", dict(kafka), places), list)
-    if idle:
-        box = idle.pop()
-        box.look_again(topic)
-    else:
-        box = Outbox(kafka, topic, places=places)
+    box = idle.pop() if idle else None
+    if box is None or not box.look_again(topic):
+        box = Outbox(kafka, topic, places=places)  # knows no partitions yet, so it waits for the topic
     box.begin(topic, most_reasons)
     try:
         yield box
