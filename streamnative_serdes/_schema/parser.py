@@ -143,10 +143,11 @@ def parse(
     try:
         tree = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        bare = text if strict else without_comments(text)
-        if bare != text:
+        bare = without_comments(text)
+        if bare != text and not strict:
             return parse(bare, strict=False, limits=limits)
-        raise SchemaError(f"the schema is not JSON: {error or 'nested too deeply'}") from None
+        hint = None if bare == text else "remove the comments: Java skips them, but clients in other languages do not"
+        raise SchemaError(f"the schema is not JSON: {error or 'nested too deeply'}", hint=hint) from None
     parser = _Parser(strict, limits)
     try:
         root = parser.parse(tree, "", "", 0)

@@ -165,7 +165,9 @@ def test_comments_in_a_registrys_schema_are_skipped_as_by_java() -> None:
     held = parse(COMMENTED, strict=False)
     assert json.loads(held.text) == {"type": "enum", "name": "E", "doc": 'http://a/*b*/"//', "symbols": ["A"]}
     assert pickle.loads(pickle.dumps(held)).same_as(held)
-    assert parse_given(COMMENTED).fault is not None
+    fault = parse_given(COMMENTED).fault
+    assert fault is not None
+    assert fault.hint == "remove the comments: Java skips them, but clients in other languages do not"
 
 
 @pytest.mark.parametrize("text", [f"{COMMENTED} // c", f"{COMMENTED} /* c */", "/* {}", '/**/"int', '"/*' * 3])
