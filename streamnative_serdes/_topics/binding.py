@@ -332,15 +332,11 @@ class Binding:
         return known
 
     def _fetch_all(self, topic: TopicName) -> frozenset[int]:
-        infos = self.client.all_versions(topic)
-        if infos:
-            self._inspector.compare(topic, infos[-1])
-            known = [self._topics.keep(topic, info) for info in infos]
+        known = self._inspector.all_versions(topic)
+        if known:
             self._topics.keep_latest(topic, known[-1])
-            self._topics.change(topic, lambda state: state.without_refusals().answered())
-        elif self._topics.get(topic).newest is not None:
-            self._inspector.lost(topic)
-        return frozenset(info.version for info in infos)
+            self._topics.change(topic, TopicState.without_refusals)
+        return frozenset(each.version for each in known)
 
     def _fetch_latest(self, before: TopicState) -> Latest:
         topic, held = before.topic, before.latest

@@ -77,7 +77,10 @@ class TopicState:
     # by registered schema, for writing. Reading does not use it: the registry's text may differ in docs.
     versions: Mapping[Posted, int] = field(default_factory=dict)
     latest: Latest | None = None  # the latest schema as last reported, which may have expired
-    newest: SchemaVersion | None = None  # the highest version met, by which a recreated topic is noticed
+    newest: SchemaVersion | None = None  # the highest version met
+    # The versions that the next check compares with the registry's: it confirms all that was learnt with them or since.
+    # More than one if another process's schemas were learnt, of which this one knew none.
+    witnesses: tuple[SchemaVersion, ...] = ()
     refusals: Mapping[Question, Refusal] = field(default_factory=dict)  # by question; some may have expired
     asked: float = -math.inf  # when the registry last answered for this topic, on the monotonic clock
     in_use: bool = False  # whether the topic was used since it was last checked
@@ -87,13 +90,15 @@ class TopicState:
 
     def with_schema(self, known: SchemaVersion, most: int) -> TopicState:
         """The state with one more version to read by; the first of more than ``most`` is dropped."""
-        return replace(self, schemas=_with(self.schemas, known.info.version, known, most), newest=self._newer(known))
+        schemas = _with(self.schemas, known.info.version, known, most)
+        return replace(self, schemas=schemas, newest=self._newer(known), witnesses=self.witnesses or (known,))
 
     def with_registered(self, posted: Posted, registered: SchemaVersion, most: int) -> TopicState:
         """The state with one more version to write by; the first of more than ``most`` is dropped."""
         version = registered.info.version
-        newest = self._newer(self.schemas.get(version) or registered)
-        return replace(self, versions=_with(self.versions, posted, version, most), newest=newest)
+        known = self.schemas.get(version) or registered
+        versions = _with(self.versions, posted, version, most)
+        return replace(self, versions=versions, newest=self._newer(known), witnesses=self.witnesses or (known,))
 
     def with_posted(self, posted: Posted, version: int, most: int) -> TopicState:
         """The state with one more version to write by, which another process has registered."""
@@ -107,6 +112,14 @@ class TopicState:
 
     def with_refusal(self, question: Question, refusal: Refusal, most: int) -> TopicState:
         return replace(self, refusals=_with(self.refusals, question, refusal, most))
+
+    def with_witnesses(self, witnesses: tuple[SchemaVersion, ...]) -> TopicState:
+        """The state whose next check compares these versions."""
+        return replace(self, witnesses=witnesses)
+
+    def confirmed(self, latest: SchemaVersion) -> TopicState:
+        """The state after a check: the registry has just answered that this is the latest schema."""
+        return replace(self, witnesses=(latest,), asked=time.monotonic())
 
     def expired(self) -> TopicState:
         """The state without refusals and with an outdated latest schema, so that the registry is asked again."""
@@ -138,10 +151,21 @@ class TopicState:
         newest = self.newest
         return known if newest is None or newest.info.version <= known.info.version else newest
 
-    def contradiction(self, info: SchemaInfo, limits: Limits) -> str:
-        """Why the registry's answer contradicts the known schemas of the topic; empty if there is no contradiction."""
-        known = self.schemas.get(info.version) or self.newest
-        if known is None or known.info.version != info.version:
+    def contradiction(self, info: SchemaInfo, limits: Limits, *, latest: bool = False) -> str:
+        """Why the registry's answer contradicts the known schemas of the topic; empty if there is no contradiction.
+
+        ``latest``: the registry says that this is the topic's latest schema.
+        """
+        if self.newest is None:
+            return ""
+        highest = self.newest.info.version
+        if latest and info.version < highest:
+            return f"its latest version is {info.version}, and was {highest} before"
+        known = self.schemas.get(info.version)
+        for each in (self.newest, *self.witnesses):
+            if known is None and each.info.version == info.version:
+                known = each
+        if known is None:
             return ""
         before = known.info.timestamp
         if before and info.timestamp and before != info.timestamp:
@@ -292,8 +316,11 @@ class Topics:
             if doubtful[topic]:
                 self.forget(topic)
                 continue
-            for one in ones:
-                self._learn(one)
+            before = self.get(topic)
+            known = [self._learn(one) for one in ones]
+            if not any(one.version in before.schemas or one.posted in before.versions for one in ones):
+                witnesses = (*before.witnesses, known[-1])
+                self.change(topic, partial(TopicState.with_witnesses, witnesses=witnesses))
         return {topic: why for topic, why in doubtful.items() if why}
 
     def _doubt(self, topic: TopicName, learnt: list[PickledSchema]) -> str:
@@ -305,13 +332,14 @@ class Topics:
                 return f"a schema has version {version} in the pickle, and version {here} in this process"
         return next(filter(None, (state.contradiction(one.info, self.limits) for one in learnt)), "")
 
-    def _learn(self, one: PickledSchema) -> None:
+    def _learn(self, one: PickledSchema) -> SchemaVersion:
         self._states.change(one.topic.path, lambda state: state or TopicState(one.topic))  # not in use until asked for
         self.change(one.topic, lambda state: state.with_posted(one.posted, one.version, self._capacity))
         known = self.keep(one.topic, one.info)
         held = self.get(one.topic).latest
         if one.latest and (held is None or held.known.version < one.version):
             self.keep_latest(one.topic, known)
+        return known
 
 
 Entry: TypeAlias = tuple[TopicState, float, _T]  # until that time of the monotonic clock

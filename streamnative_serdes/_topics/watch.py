@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import ClassVar, Protocol
 from weakref import WeakMethod, ref
@@ -107,32 +107,52 @@ class Inspector:
         """The topic's latest schema, with one GET; ``patience`` as SchemaRegistryClient has it."""
         info = self._client.latest(topic, patience=patience)
         self.compare(topic, info)
-        self._topics.change(topic, TopicState.answered)  # only now: a thread that doubts the topic waits until here
-        return self._topics.keep(topic, info)
+        known = self._topics.keep(topic, info)
+        # Only now: a thread that doubts the topic waits until here.
+        self._topics.change(topic, partial(TopicState.confirmed, latest=known))
+        return known
+
+    def all_versions(self, topic: TopicName) -> list[SchemaVersion]:
+        """All schemas of the topic, oldest first, with one GET; empty if there are none."""
+        infos = self._client.all_versions(topic)
+        if infos:
+            self._compare_all(topic, infos)
+        elif self._topics.get(topic).newest is not None:
+            self.lost(topic)
+        known = [self._topics.keep(topic, info) for info in infos]
+        if known:
+            self._topics.change(topic, partial(TopicState.confirmed, latest=known[-1]))
+        return known
 
     def compare(self, topic: TopicName, latest: SchemaInfo) -> None:
-        """Forget the topic if ``latest`` cannot be its latest schema."""
+        """Forget the topic if ``latest`` cannot be its latest schema, or if a witness is another schema now."""
         state = self._topics.get(topic)
-        newest = state.newest
-        if newest is None:
+        if not self.fits(state, latest, latest=True):
             return
-        version = newest.info.version
-        if latest.version < version:
-            self._recreated(topic, f"its latest version is {latest.version}, and was {version} before")
-        elif latest.version == version:
-            self.fits(state, latest)  # and the caller keeps it
-        else:
+        for witness in state.witnesses:
+            version = witness.info.version
+            if version == latest.version:
+                continue
             try:
                 known = self._client.by_version(topic, version, patience=REFRESH_SECONDS)
             except SchemaNotFoundError:
                 self.lost(topic)
+                continue
+            if not self.fits(self._topics.get(topic), known):
                 return
-            if self.fits(self._topics.get(topic), known):
-                self._topics.keep(topic, known)  # its time of registration, which a POST does not report
+            self._topics.keep(topic, known)  # its time of registration, which a POST does not report
 
-    def fits(self, state: TopicState, info: SchemaInfo) -> bool:
-        """Whether ``info`` agrees with the known schemas of a topic; if not, forget the topic."""
-        why = state.contradiction(info, self._topics.limits)
+    def _compare_all(self, topic: TopicName, infos: Sequence[SchemaInfo]) -> None:
+        """As :meth:`compare`, with all versions. A witness that is missing among them was deleted."""
+        state = self._topics.get(topic)
+        if self.fits(state, infos[-1], latest=True) and all(self.fits(state, info) for info in infos):
+            there = {info.version for info in infos}
+            if any(each.version not in there for each in state.witnesses):
+                self.lost(topic)
+
+    def fits(self, state: TopicState, info: SchemaInfo, *, latest: bool = False) -> bool:
+        """Whether ``info``, maybe the latest, agrees with the known schemas of a topic; if not, forget the topic."""
+        why = state.contradiction(info, self._topics.limits, latest=latest)
         if why:
             self._recreated(state.topic, why)
         return not why

@@ -191,6 +191,81 @@ def test_a_recreated_topic_with_a_wire_compatible_schema_is_noticed_after_the_tt
     assert long.deserialize("t", new) == {"name": "o-1"}
 
 
+@pytest.mark.parametrize("way", ["a message", "a batch", "auto consume", "a registration", "none"])
+def test_an_old_version_does_not_stay_because_a_higher_one_of_the_recreated_topic_was_met_first(
+    registry: LocalRegistry, recreate: Callable[..., bytes], way: str
+) -> None:
+    """Version 0 of both topics reads the same bytes; nobody has met version 1 before the topic was recreated."""
+    often = conf(registry, **{"cache.latest.ttl.sec": 0.05})
+    longer = {**ORDER, "fields": [*ORDER["fields"], {"name": "n", "type": "int", "default": 0}]}
+    old = KafkaAvroSerializer(conf(registry, **TTL), USER).serialize("t", BOB)
+    reader = KafkaAvroDeserializer(often)
+    assert reader.deserialize("t", old) == BOB
+    new = recreate(ORDER)
+    if way == "a registration":
+        KafkaAvroSerializer(often, longer).serialize("t", {"id": "o-2", "n": 3})
+    elif way != "none":
+        newer = KafkaAvroSerializer(elsewhere(registry), longer).serialize("t", {"id": "o-2", "n": 3})
+        assert newer is not None
+        assert newer[9] == 1
+        if way == "a message":
+            assert reader.deserialize("t", newer) == {"id": "o-2", "n": 3}
+        elif way == "a batch":
+            assert reader.deserialize_batch("t", [newer])["n"].to_pylist() == [3]
+        else:
+            KafkaAutoConsumeDeserializer(often).deserialize("t", newer)
+    until(lambda: reader.deserialize("t", new) == {"id": "o-1"})
+
+
+def test_a_list_of_all_versions_is_compared_with_all_that_are_known(
+    registry: LocalRegistry, recreate: Callable[..., bytes]
+) -> None:
+    old = KafkaAvroSerializer(conf(registry, **TTL), USER).serialize("t", BOB)
+    reader = KafkaAvroDeserializer(conf(registry, **TTL))
+    assert reader.deserialize("t", old) == BOB
+    new = recreate(ORDER)
+    longer = {**ORDER, "fields": [*ORDER["fields"], {"name": "n", "type": "int", "default": 0}]}
+    newer = KafkaAvroSerializer(elsewhere(registry), longer).serialize("t", {"id": "o-2", "n": 3})
+    assert reader.deserialize("t", newer) == {"id": "o-2", "n": 3}
+    assert reader.deserialize("t", new) == {"name": "o-1"}, "the documented limit"
+    reader.warm_up("t")
+    assert reader.deserialize("t", new) == {"id": "o-1"}
+
+
+def test_a_check_asks_for_an_older_version_once_after_a_new_one_was_met(registry: LocalRegistry) -> None:
+    reader = KafkaAvroDeserializer(conf(registry, **TTL))
+    for number, (schema, value) in enumerate(((USER, BOB), (WIDER, {**BOB, "age": 1}))):
+        message = KafkaAvroSerializer(elsewhere(registry), schema).serialize("t", value)
+        assert message is not None
+        assert message[9] == number
+        assert reader.deserialize("t", message) == value
+    binding = _call_path.policy_of(reader).binding
+    for calls in ({"GET schema": 1, "GET version": 1}, {"GET schema": 1}, {"GET schema": 1}):
+        registry.reset_calls()
+        binding.confirm("t")
+        assert registry.calls == calls
+
+
+@pytest.mark.parametrize("old_first", [False, True])
+def test_a_version_of_an_old_pickle_does_not_stay_in_a_process_that_knows_another_version(
+    registry: LocalRegistry, recreate: Callable[..., bytes], old_first: bool
+) -> None:
+    often = conf(registry, **{"cache.latest.ttl.sec": 0.05})
+    longer = {**ORDER, "fields": [*ORDER["fields"], {"name": "n", "type": "int", "default": 0}]}
+    there = KafkaAvroDeserializer(often)
+    there.deserialize("t", KafkaAvroSerializer(conf(registry, **TTL), USER).serialize("t", BOB))
+    pickled = pickle.dumps(there)
+    new = recreate(ORDER)
+    newer = KafkaAvroSerializer(elsewhere(registry), longer).serialize("t", {"id": "o-2", "n": 3})
+    Binding.forget()
+    reader = pickle.loads(pickled) if old_first else KafkaAvroDeserializer(often)
+    assert reader.deserialize("t", newer) == {"id": "o-2", "n": 3}
+    travelled = pickle.loads(pickled)
+    for each in (travelled, reader):
+        until(lambda each=each: each.deserialize("t", new) == {"id": "o-1"})  # type: ignore[misc]
+        assert each.deserialize("t", newer) == {"id": "o-2", "n": 3}
+
+
 def test_a_writer_registers_its_schema_again_after_the_ttl(
     registry: LocalRegistry, recreate: Callable[..., bytes]
 ) -> None:

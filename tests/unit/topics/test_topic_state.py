@@ -407,6 +407,26 @@ def test_a_pickle_carries_the_known_schemas() -> None:
     assert there.get(T) is known, "what is bound by a state is bound again when another state takes its place"
 
 
+def test_the_next_check_compares_a_version_of_each_process_unless_one_knew_a_version_of_the_other() -> None:
+    def learnt(*versions: int) -> list[PickledSchema]:
+        return [
+            PickledSchema(T, version, Posted("AVRO", fixed(version + 1)), False, version + 1) for version in versions
+        ]
+
+    topics = made()
+    for more, witnesses in (((3, 4), [4]), ((4, 5), [4]), ((0, 1), [4, 1]), ((1, 2), [4, 1]), ((7,), [4, 1, 7])):
+        assert topics.learn(learnt(*more)) == {}
+        assert [each.version for each in topics.get(T).witnesses] == witnesses
+    here = made()
+    here.keep(T, info(2, 3, fixed(3)))
+    here.keep(T, info(6, 7, fixed(7)))
+    assert here.learn(learnt(0, 1)) == {}
+    assert [each.version for each in here.get(T).witnesses] == [2, 1]
+    assert here.learn([learnt(6)[0]._replace(timestamp=9)]) == {
+        T: "version 6 has a different registration time than before"
+    }
+
+
 def test_a_registration_time_is_taken_over_from_a_pickle_that_has_it() -> None:
     topics = made()
     for timestamp, expected in ((0, 0), (9, 9), (0, 9)):
