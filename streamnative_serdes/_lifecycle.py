@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, Self, overload
 from . import _call_path
 from . import _config as config
 from ._call_path import policy_of
+from ._closing import Closing
 from ._formats import protobuf_native_text
 from ._schema import load
 from ._topics.binding import Binding
@@ -47,7 +48,7 @@ class _State(NamedTuple):
     is_key: bool | None = None  # as last configured
 
 
-class Lifecycle:
+class Lifecycle(Closing):
     """Mixed into each face, over a compiled ``_call_path`` class.
 
     A face names its ``OPTIONS`` and the class of its ``POLICY``, which is made from the checked options and the
@@ -111,12 +112,6 @@ class Lifecycle:
                 policy.binding.detach(twin)
         for client in _clients(policy):
             client.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def registry_calls(self) -> int:
         """The number of HTTP requests of this process to the registries of this SerDes, by any object."""

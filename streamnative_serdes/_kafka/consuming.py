@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
+from streamnative_serdes._closing import Closing
+
 from .clients import BrokerRefusedError, BrokerUnavailableError, ClientErrors, ask, client
 from .topics import Range, bounds_of, for_consumer, metadata, partitions_of
 
@@ -355,7 +357,7 @@ class RangeReader:
         return TopicPartition(self._topic, partition, offset)
 
 
-class TopicConsumer:
+class TopicConsumer(Closing):
     """A consumer of one topic, whose partitions are assigned by hand; use it as a context manager, or close it.
 
     Args:
@@ -379,12 +381,6 @@ class TopicConsumer:
         self._kafka = kafka
         conf = {"group.id": GROUP, **options, **kafka, **(COMMITTED if committed else ASSIGNED)}
         self._consumer: Consumer = client(Consumer, conf, topic, self._errors)
-
-    def __enter__(self) -> TopicConsumer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the connections."""

@@ -6,8 +6,9 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+from streamnative_serdes._closing import Closing
 from streamnative_serdes._config import schema_limits
 from streamnative_serdes._schema import Schema as ParsedSchema
 from streamnative_serdes._schema import parse_given, self_contained
@@ -52,7 +53,7 @@ _NOT_THERE: Final[Mapping[str, str]] = {
 }
 
 
-class SchemaRegistryClient:
+class SchemaRegistryClient(Closing):
     """Pulsar's schema registry behind the interface of Confluent's client.
 
     Args:
@@ -102,12 +103,6 @@ class SchemaRegistryClient:
 
     def __setstate__(self, answered: frozenset[str]) -> None:
         self._pulsar.met(answered)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close idle connections; a later call opens new ones."""

@@ -6,9 +6,10 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple
 
 from streamnative_serdes import _config
+from streamnative_serdes._closing import Closing
 from streamnative_serdes._http.api_request import ApiRequest
 from streamnative_serdes._http.reply import Reply
 from streamnative_serdes.errors import ConfigError, DecodeError, RegistryUnavailableError, SchemaRegistryError
@@ -38,7 +39,7 @@ class _Part(NamedTuple):
     number: int
 
 
-class AdminEntryReader(RestClient):
+class AdminEntryReader(Closing, RestClient):
     """Reads entries as the broker has stored them, of Kafka's and Pulsar's format.
 
     Pulsar's client for Python returns messages without data for entries of Kafka's format, and none of its clients but
@@ -80,12 +81,6 @@ class AdminEntryReader(RestClient):
         self.rest = Rest(checked, replace(pulsar_api(checked), refusal=_refusal), clock=clock, sleep=sleep)
         self._tenant, self._namespace = checked["pulsar.tenant"], checked["pulsar.namespace"]
         self._blanks = blanks
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def entries(
         self, topic: str, *, partition: int | None = None, start: tuple[int, int] = (0, 0)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any, Final, Self
 
+from streamnative_serdes._closing import Closing
 from streamnative_serdes._nearest import did_you_mean
 from streamnative_serdes.errors import ConfigError
 
@@ -122,7 +123,7 @@ def _faults_of_constructor(implementation: type) -> Iterator[str]:
 OPTION: Final = "messageConverters"
 
 
-class ConverterChain:
+class ConverterChain(Closing):
     """Converts each buffer with the first converter that accepts it, as PIP 94's broker does.
 
     Args:
@@ -190,12 +191,6 @@ class ConverterChain:
         """Closes the converters, in reverse order, once; all of them, even if one fails."""
         self._closed = True
         self._stack.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _broken(converter: MessageConverter, method: str, expected: str, got: object) -> ConfigError:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple
 
 from streamnative_serdes import _call_path
 from streamnative_serdes import _config as config
 from streamnative_serdes import _schema as avro
+from streamnative_serdes._closing import Closing
 from streamnative_serdes._config import CONFLUENT
 from streamnative_serdes._reading.policy import ReadPolicy
 from streamnative_serdes._writing.policy import WritePolicy
@@ -181,7 +182,7 @@ class _Configured:
         return _Written(schema, exact, convert, direct)
 
 
-class AvroConverter(Converter):
+class AvroConverter(Closing, Converter):
     """Writes and reads Avro by the conventions of Confluent's AvroConverter, with Pulsar's schema registry (SNIP 42).
 
     Each Connect schema is translated to an Avro schema and registered for each topic that it is written to; messages
@@ -253,12 +254,6 @@ class AvroConverter(Converter):
         """Close idle connections to the registry. A later call opens new ones."""
         if self._now is not None:
             self._now.reader.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         now = self._now

@@ -15,12 +15,13 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any, Final, Self, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import pyarrow as pa
 from confluent_kafka import OFFSET_INVALID, OFFSET_STORED, Consumer, KafkaException, TopicPartition, libversion
 from confluent_kafka.error import ConsumeError
 
+from streamnative_serdes._closing import Closing
 from streamnative_serdes._kafka import POLL_SECONDS, ClientErrors, client, consumed
 from streamnative_serdes.arrow.kafka_columns import (
     DEAD_LETTER,
@@ -49,7 +50,7 @@ _COMMITTED_SECONDS: Final = 5.0  # to wait for committed offsets
 _AROUND: Final = ("key", "value", "partition", "offset")  # of a dead letter
 
 
-class ArrowConsumer(Consumer):
+class ArrowConsumer(Closing, Consumer):
     """A confluent-kafka Consumer that returns messages as Arrow columns: ``subscribe``, then :meth:`read_batch`.
 
     Args:
@@ -219,12 +220,6 @@ class ArrowConsumer(Consumer):
         """Leave the group, and close the deserializer if it was made here. Only ``enable.auto.commit`` commits."""
         super().close()
         self._owned.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _only_topic(self) -> str:
         # While a subscription changes, partitions of the one before are still assigned.

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from confluent_kafka import TIMESTAMP_CREATE_TIME, Message
 
+from streamnative_serdes._closing import Closing
 from streamnative_serdes._kafka import (
     BrokerRefusedError,
     OffsetsGoneError,
@@ -33,7 +34,7 @@ class DeletedMessagesError(SerdesError):
     """The broker deleted messages while they were to be read."""
 
 
-class SideReader:
+class SideReader(Closing):
     """Consumes one topic; use it as a context manager. Raises ConfigError or BrokerRefusedError."""
 
     def __init__(self, kafka: Mapping[str, Any], topic: str) -> None:
@@ -63,10 +64,7 @@ class SideReader:
         self.bounds, ends = self._consumer.settled_bounds()
         return {number: end - self.bounds[number][1] for number, end in ends.items()}
 
-    def __enter__(self) -> SideReader:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         self._consumer.close()
 
     def messages(self, partition: int, place: int, end: int | None = None, *, chunk: int = _CHUNK) -> Iterator[Message]:
