@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from streamnative_serdes._schema import SchemaReference
 
+from .rest import member
+
 MAX_ID: Final = 2**31 - 1
 _MOST_REFERENCES: Final = 1_000
 _TYPE: Final = re.compile(r"[A-Z][A-Z0-9_]{0,39}")  # bounded, since errors show it
@@ -44,7 +46,7 @@ class ConfluentSchema:
 
 def schema(tree: Any) -> ConfluentSchema:
     """``{"schema": "...", "schemaType": "AVRO", "references": [...], "id": 1, "subject": "...", "version": 1}``."""
-    text, kind = _member(tree, "schema"), _member(tree, "schemaType")
+    text, kind = member(tree, "schema"), member(tree, "schemaType")
     if not isinstance(text, str):
         raise ValueError('text in "schema"')
     if kind is not None and not (isinstance(kind, str) and _TYPE.fullmatch(kind)):
@@ -108,21 +110,15 @@ def _references(tree: Any) -> tuple[SchemaReference, ...]:
     )
 
 
-def _member(tree: Any, name: str) -> Any:
-    if not isinstance(tree, dict):
-        raise ValueError("a JSON object")
-    return tree.get(name)
-
-
 def _text(tree: Any, name: str) -> str:
-    value = _member(tree, name)
+    value = member(tree, name)
     if not isinstance(value, str) or not value:
         raise ValueError(f'text in "{name}"')
     return value
 
 
 def _text_or_none(tree: Any, name: str) -> str | None:
-    return None if _member(tree, name) is None else _text(tree, name)
+    return None if member(tree, name) is None else _text(tree, name)
 
 
 def _is_number(value: Any) -> bool:
@@ -130,11 +126,11 @@ def _is_number(value: Any) -> bool:
 
 
 def _number(tree: Any, name: str) -> int:
-    value = _member(tree, name)
+    value = member(tree, name)
     if not _is_number(value):
         raise ValueError(f'a whole number from 0 in "{name}"')
     return int(value)
 
 
 def _optional(tree: Any, name: str) -> int | None:
-    return None if _member(tree, name) is None else _number(tree, name)
+    return None if member(tree, name) is None else _number(tree, name)

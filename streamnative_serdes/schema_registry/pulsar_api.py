@@ -26,7 +26,7 @@ from streamnative_serdes.errors import (
     SchemaRegistryError,
 )
 
-from .rest import Api
+from .rest import Api, member
 
 MAX_VERSION: Final = 2**63 - 1
 UNSET: Final = "UNDEFINED"  # the strategy of a topic or a namespace that has none of its own
@@ -74,7 +74,7 @@ class Compatibility:
 
 def schema_info(tree: Any) -> SchemaInfo:
     """``{"version": 0, "type": "AVRO", "timestamp": 1, "data": "...", "properties": {}}``."""
-    kind, text = _member(tree, "type"), tree.get("data")
+    kind, text = member(tree, "type"), tree.get("data")
     if not isinstance(kind, str) or not isinstance(text, str):
         raise ValueError('text in "type" and "data"')
     if not _TYPE.fullmatch(kind):
@@ -87,7 +87,7 @@ def schema_info(tree: Any) -> SchemaInfo:
 
 def schema_infos(tree: Any) -> list[SchemaInfo]:
     """``{"getSchemaResponses": [...]}``, oldest first."""
-    entries = _member(tree, "getSchemaResponses")
+    entries = member(tree, "getSchemaResponses")
     if not isinstance(entries, list):
         raise ValueError('a list in "getSchemaResponses"')
     return sorted(map(schema_info, entries), key=lambda info: info.version)
@@ -113,7 +113,7 @@ def registered_version(tree: Any) -> int:
 
 def compatibility(tree: Any) -> Compatibility:
     """``{"compatibility": true, "schemaCompatibilityStrategy": "FULL"}``."""
-    strategy = _member(tree, "schemaCompatibilityStrategy")
+    strategy = member(tree, "schemaCompatibilityStrategy")
     verdict = tree.get("compatibility", tree.get("isCompatibility"))
     if not isinstance(verdict, bool):
         raise ValueError('true or false in "compatibility"')
@@ -136,16 +136,10 @@ def names(tree: Any) -> list[str]:
 
 def retention(tree: Any) -> tuple[int, int]:
     """``{"retentionTimeInMinutes": 60, "retentionSizeInMB": -1}``."""
-    found = (_member(tree, "retentionTimeInMinutes"), _member(tree, "retentionSizeInMB"))
+    found = (member(tree, "retentionTimeInMinutes"), member(tree, "retentionSizeInMB"))
     if not all(isinstance(limit, int) for limit in found):
         raise ValueError("a retention in minutes and MB")
     return found
-
-
-def _member(tree: Any, name: str) -> Any:
-    if not isinstance(tree, dict):
-        raise ValueError("a JSON object")
-    return tree.get(name)
 
 
 def _properties(tree: Any) -> dict[str, str]:

@@ -88,6 +88,13 @@ def refused(
     )
 
 
+def member(tree: Any, name: str) -> Any:
+    """A member of a response; None if it is missing. Raises ValueError with the expected form, as parsers do."""
+    if not isinstance(tree, dict):
+        raise ValueError("a JSON object")
+    return tree.get(name)
+
+
 class RestClient:
     """The members that the clients of all registries share: their requests go through one Rest."""
 
