@@ -91,7 +91,7 @@ class Progress:
     written: Kept | None = None  # the last copy; None before the first
     ids: tuple[str | None, str | None] = (None, None)  # of source and target; None if the broker has no ids
     letters: tuple[str, ...] = ()  # the place of dead letters: ``topic:NAME`` or ``file:PATH``
-    keys: Keys | None = None  # the rule for keys; None if an earlier version has begun the copy
+    keys: Keys = "keep"  # the rule for keys
 
     @classmethod
     def of(cls, tree: Mapping[str, Any]) -> Progress:
@@ -134,8 +134,6 @@ class ProgressTopic:
         """Key and value of one message of the topic, checked. Raises SerdesError."""
         try:
             key, value = json.loads(message.key() or b""), json.loads(message.value() or b"")
-            if type(value) is dict and "next" in value:
-                value.setdefault("keys", None)  # earlier versions did not write it
             _check(key, value)
         except (ValueError, TypeError, RecursionError) as error:
             raise SerdesError(
@@ -219,7 +217,7 @@ _KINDS: Final[tuple[tuple[_Members, _Members], ...]] = (  # of key and value
                     and all(type(each) is str and each.startswith(("topic:", "file:")) for each in part)
                 ),
             ),
-            "keys": _Form("keep, strip or null", lambda part: part in ("keep", "strip", None)),
+            "keys": _Form("keep or strip", lambda part: part in ("keep", "strip")),
         },
     ),
     ({**_PLACE, "anchor": _NUMBER}, {"target": _NUMBER}),

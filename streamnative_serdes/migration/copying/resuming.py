@@ -173,7 +173,7 @@ def require_same_mode(target: str, known: Mapping[int, Progress], wishes: Wishes
         begun = "without" if wishes.transactions else "with"
         hint = f"go on with --transactions {'off' if wishes.transactions else 'on'}"
         raise ConfigError(f"copying to topic {target} was begun {begun} transactions", hint=hint)
-    keys = next((each.keys for each in known.values() if each.keys not in (None, wishes.rules.keys)), None)
+    keys = next((each.keys for each in known.values() if each.keys != wishes.rules.keys), None)
     if keys is not None:
         raise ConfigError(f"copying to topic {target} was begun with --keys {keys}", hint=f"go on with --keys {keys}")
 
@@ -287,8 +287,8 @@ def _place(mark: str, message: Message) -> int | None:
     if text is None:
         return None
     partition, _, rest = text.decode("ascii", "replace").partition(":")
-    offset, _, found = rest.partition(":")  # earlier versions wrote no mark
-    known = partition == str(message.partition()) and offset.isdigit() and found in ("", mark)
+    offset, _, found = rest.partition(":")
+    known = partition == str(message.partition()) and offset.isdigit() and found == mark
     return int(offset) if known else None
 
 

@@ -72,7 +72,7 @@ def topic(source: str | None = SOURCE) -> ProgressTopic:
 
 def test_what_is_written_is_read_with_sorted_anchors_and_the_last_word_of_each_partition(topics: FakeTopics) -> None:
     one = Progress(11, 9, 2, (10, 8), places=True, read=Kept(10, 1, "ab"), written=Kept(8, None, "cd"))
-    one.ids, one.letters = ("A", None), ("topic:to.dead-letters", "file:/letters")
+    one.ids, one.letters, one.keys = ("A", None), ("topic:to.dead-letters", "file:/letters"), "strip"
     words = [topic().words(0, Progress(5)), topic().words(2, Progress(0)), topic().words(0, one)]
     words += [topic().anchor_words(0, source, source + 5) for source in (9, 100, 20)]
     words += [topic().anchor_words(0, 20, 26), topic().anchor_words(7, 1, 1), topic().owner_words("run")]
@@ -80,14 +80,6 @@ def test_what_is_written_is_read_with_sorted_anchors_and_the_last_word_of_each_p
     one.anchors = [(9, 14), (20, 26), (100, 105)]
     assert topic().read() == {0: one, 2: Progress(0)}
     assert topic(None).read() == {0: one, 2: Progress(0)}
-
-
-def test_progress_of_an_earlier_version_does_not_say_how_keys_were_copied(topics: FakeTopics) -> None:
-    key, value = topic().words(0, Progress(5, keys="strip"))
-    topics["to.migration-state"] = [message(key, value)]
-    assert topic().read() == {0: Progress(5, keys="strip")}
-    topics["to.migration-state"] = [message(key, value.replace(b', "keys": "strip"', b""))]
-    assert topic().read() == {0: Progress(5)}
 
 
 def test_no_topic_is_no_progress(topics: FakeTopics) -> None:
@@ -107,7 +99,8 @@ KEY, VALUE = topic().words(0, Progress(5))
     ("key", "value"),
     [(None, VALUE), (KEY, None), (KEY, b"{"), (b"[]", VALUE), (b"1", VALUE), (KEY, b"5"), (KEY, b'{"next": 1}'),
      (KEY, b'{"target": 1}'), (topic().anchor_words(0, 1, 1)[0], VALUE), (b'{"source": "orders@CLUSTER"}', VALUE),
-     (KEY, json.dumps({**json.loads(VALUE), "more": 1}).encode()), (b"\xff", VALUE)],
+     (KEY, json.dumps({**json.loads(VALUE), "more": 1}).encode()), (b"\xff", VALUE),
+     (KEY, VALUE.replace(b', "keys": "keep"', b""))],  # the last one of an earlier version
 )  # fmt: skip
 def test_another_message_is_refused_with_its_place(topics: FakeTopics, key: Any, value: Any) -> None:
     topics["to.migration-state"] = [message(key, value, place=(0, 3))]
@@ -120,7 +113,7 @@ def test_another_message_is_refused_with_its_place(topics: FakeTopics, key: Any,
     [("next", "5"), ("next", -1), ("next", 1 << 63), ("next", True), ("next", 1.0), ("copied", None), ("bad", []),
      ("last", [1]), ("last", {}), ("last", ["1", 2]), ("places", 1), ("read", [1, 2]), ("read", [1, "2", "3"]),
      ("written", "text"), ("ids", [1, 2]), ("ids", None), ("letters", ["orders"]), ("letters", [[]]),
-     ("keys", "other"), ("keys", []), ("partition", "x"), ("partition", 0.5), ("source", 1)],
+     ("keys", "other"), ("keys", None), ("keys", []), ("partition", "x"), ("partition", 0.5), ("source", 1)],
 )  # fmt: skip
 def test_a_wrong_value_is_refused_with_the_topic_and_the_member(topics: FakeTopics, name: str, part: Any) -> None:
     trees = [{**json.loads(words), **({name: part} if name in json.loads(words) else {})} for words in (KEY, VALUE)]
@@ -138,8 +131,9 @@ def test_deep_json_is_refused_as_other_messages_are(topics: FakeTopics, deep: by
             topic().read()
 
 
-def placed(place: bytes | None, *where: int) -> Message:
-    return message(headers=None if place is None else [("a", b"0:99"), (PLACE, place)], place=(where[0], where[1]))
+def placed(place: bytes | None, *where: int, mark: str = f":{mark_of(SOURCE)}") -> Message:
+    headers = None if place is None else [("a", b"0:99"), (PLACE, place + mark.encode())]
+    return message(headers=headers, place=(where[0], where[1]))
 
 
 def letter(partition: int, offset: int, at: int) -> Message:
@@ -170,7 +164,7 @@ def test_a_copy_goes_on_as_it_was_begun(topics: FakeTopics, transactions: bool) 
 
 @pytest.mark.parametrize("keys", ["keep", "strip"])
 def test_a_copy_goes_on_with_the_keys_it_was_begun_with(topics: FakeTopics, keys: Any) -> None:
-    known = {0: Progress(5, places=True, keys=keys), 1: Progress(6, places=True)}  # of partition 1, it is unknown
+    known = {number: Progress(5 + number, places=True, keys=keys) for number in (0, 1)}
     assert found(known, rules=Rules(keys))[0] == {0: 5, 1: 6}
     with pytest.raises(ConfigError, match=f"was begun with --keys {keys}"):
         found(known, rules=Rules("strip" if keys == "keep" else "keep"))
@@ -180,7 +174,7 @@ def test_without_transactions_the_copies_say_where_to_go_on(topics: FakeTopics) 
     topics["to"] = [
         placed(b"0:7", 0, 0), placed(b"0:9", 0, 1), placed(None, 0, 2), placed(b"1:8", 0, 3),
         placed(b"1:3", 1, 0), placed(b"2:x", 2, 0), placed(b"2:", 2, 1), placed(b"2:-4", 2, 2), placed(b"2:1:2", 2, 3),
-        placed(b"3:0", 3, 0),
+        placed(b"3:0", 3, 0), placed(b"3:7", 3, 1, mark=""),
     ]  # fmt: skip
     topics["to.dead-letters"] = [letter(0, 4, 0), letter(0, 8, 1), placed(b"0:9", 0, 2), letter(2, 0, 0)]
     topics["orders"] = source(4, 7, 8, 9)
@@ -244,8 +238,8 @@ def test_a_target_that_grows_is_awaited_only_while_copies_come(
 
 def test_copies_of_another_source_are_not_this_one_s(topics: FakeTopics) -> None:
     topics["orders"] = source(*range(9))
-    for mark, place in ((mark_of("other@CLUSTER"), 0), (mark_of(SOURCE), 3)):
-        topics["to"] = [placed(b"0:%d:%b" % (offset, mark.encode()), 0, offset) for offset in range(3)]
+    for mark, place in ((f":{mark_of('other@CLUSTER')}", 0), (f":{mark_of(SOURCE)}", 3), ("", 0)):
+        topics["to"] = [placed(b"0:%d" % offset, 0, offset, mark=mark) for offset in range(3)]
         assert found({0: Progress(0, places=True)})[0] == {0: place}
 
 
