@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from streamnative_serdes._schema import AvroType, Schema, Union, children, name_of
+from streamnative_serdes._schema import AvroType, Schema, Union, all_types, name_of
 from streamnative_serdes._schema.resolution import Aliases, DuplicateFieldError, Resolution, Resolver
 
 from .java_avro import NeededDefaults
@@ -73,17 +73,12 @@ def _renamed(writer: AvroType, reader: AvroType) -> AvroType:
 
 def _refuse_twins(root: AvroType) -> None:
     """Java refuses a union if aliases give two of its branches the same name."""
-    waiting, seen = [root], set[int]()
-    while waiting:
-        node = waiting.pop()
+    for node in all_types(root):
         if isinstance(node, Union):
             names = [name_of(branch) for branch in node.branches]
             for name in names:
                 if names.count(name) > 1:
                     raise BrokerError(f"Duplicate in union:{name}", AVRO_RUNTIME)
-        if id(node) not in seen:
-            seen.add(id(node))
-            waiting += children(node)
 
 
 def _unreadable(strategy: str, writer: Schema, reader: Schema) -> IncompatibleError:

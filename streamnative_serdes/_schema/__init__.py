@@ -30,6 +30,7 @@ from .tree import (
     Record,
     TreeCopy,
     Union,
+    all_types,
     children,
     comparable,
     last_name,

@@ -7,7 +7,7 @@ tree of a recursive schema has cycles. ``doc`` is what the schema has, which nee
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
@@ -135,6 +135,17 @@ def children(node: AvroType) -> tuple[AvroType, ...]:
         case Map():
             return (node.values,)
     return node.branches if isinstance(node, Union) else ()
+
+
+def all_types(root: AvroType) -> Iterator[AvroType]:
+    """The type, and all types inside it, each once."""
+    waiting, seen = [root], set[int]()
+    while waiting:
+        node = waiting.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            yield node
+            waiting += children(node)
 
 
 class TreeCopy:

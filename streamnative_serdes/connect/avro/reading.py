@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
@@ -33,18 +33,9 @@ def with_branches(schema: avro.Schema) -> avro.Schema:
 
     A record takes no bytes of its own, so this schema reads the same bytes; but the data names the branch.
     """
-    if any(isinstance(node, avro.Union) and not _is_optional(node) for node in _types(schema.root, set())):
+    if any(isinstance(node, avro.Union) and not _is_optional(node) for node in avro.all_types(schema.root)):
         return avro.Schema(schema.text, _WithBranches().of(schema.root))
     return schema
-
-
-def _types(node: avro.AvroType, seen: set[int]) -> Iterator[avro.AvroType]:
-    """The type, and all types inside it, each once."""
-    if id(node) not in seen:
-        seen.add(id(node))
-        yield node
-        for child in avro.children(node):
-            yield from _types(child, seen)
 
 
 def _is_optional(node: avro.Union) -> bool:
@@ -135,7 +126,7 @@ def reader_of(
 
 def has_connects_logical_types(schema: avro.Schema) -> bool:
     """Whether the schema has logical types, and all of them are Connect's, so the codec's values are Connect's too."""
-    logical = (getattr(node, "logical", None) for node in _types(schema.root, set()))
+    logical = (getattr(node, "logical", None) for node in avro.all_types(schema.root))
     found = {each.name for each in logical if each is not None}
     return bool(found) and found <= _CONNECTS
 
