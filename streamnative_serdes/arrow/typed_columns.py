@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -103,12 +104,9 @@ class TypedColumns(BatchColumns):
         if plan is None:
             if len(self._by_parts) >= _MAX_PLANS:
                 self._by_parts.clear()
-            plan = Plan(self._layout, self._step(writer), None, self._no_default)
+            plan = Plan(self._layout, self._step(writer), None, partial(default_of, self._options))
             self._by_parts[key] = plan
         return plan
-
-    def _no_default(self, part: Field) -> tuple[bytes | None, int, str | None]:
-        return default_of(self._options, part)
 
     def _step(self, writer: Parts) -> Any:
         target = self.target
@@ -187,7 +185,7 @@ class TypedColumns(BatchColumns):
             if name in self._inner:
                 found = self._formed(name, part, column, failures)
                 whole = pa.StructArray.from_arrays(found.columns, fields=list(found.schema), mask=found.nulls)
-                column = whole if isinstance(_root(part), Record) else found.columns[0]
+                column = whole if part.schema is not None and isinstance(part.schema.root, Record) else found.columns[0]
             columns.append(column)
         return columns, failures
 
@@ -223,10 +221,6 @@ def _node_of(parts: Parts) -> Any:
     if isinstance(parts, Part):
         return parts.node
     return Record("KEY_VALUE", tuple(Field(name, part.node) for name, part in parts.items()))
-
-
-def _root(part: Part) -> Any:
-    return None if part.schema is None else part.schema.root
 
 
 def _type_of(columns: Columns) -> pa.DataType:
@@ -349,11 +343,8 @@ class TypedColumnWriter:
         return pa.array(data, pa.large_binary() if large else pa.binary())
 
     def _compiled(self, node: Any, pieces: _Columns, header: bytes, large: bool) -> pa.Array:
-        plan = WritePlan(node, pieces.kind, self._options, self._default_of)
+        plan = WritePlan(node, pieces.kind, self._options, partial(default_of, self._options))
         return encoded(encode_batch(plan, pieces.arrays, header, large), large=large)
-
-    def _default_of(self, part: Field) -> tuple[bytes | None, int, str | None]:
-        return default_of(self._options, part)
 
 
 class _Columns(NamedTuple):

@@ -16,6 +16,7 @@ outermost struct are then lost: its name, version, doc, parameters and default.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from pyspark.sql import types as T
@@ -188,12 +189,8 @@ def _from_leaf(kind: T.DataType, optional: bool) -> Schema:
     return make(optional)
 
 
-def _plain(kind: Type) -> Callable[[bool], Schema]:
-    return lambda optional: Schema(kind, optional)
-
-
 _SCHEMAS: Final[Mapping[type[Any], Callable[[bool], Schema]]] = {
-    **{type(spark): _plain(kind) for kind, spark in LEAVES.items()},
+    **{type(spark): partial(Schema, kind) for kind, spark in LEAVES.items()},
     T.DateType: lambda optional: Date.schema(optional=optional),
     T.TimestampType: lambda optional: Timestamp.schema(optional=optional),
 }
