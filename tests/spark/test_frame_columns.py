@@ -14,6 +14,7 @@ from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
+from schemas import array, logical, record
 
 from streamnative_serdes import (
     BatchTooLargeError,
@@ -44,11 +45,7 @@ TOPIC = "orders"
 NUMBER, NOTE = {"name": "id", "type": "long"}, {"name": "note", "type": ["null", "string"], "default": None}
 
 
-def record(*fields: Any, name: str = "Order") -> dict[str, Any]:
-    return {"type": "record", "name": name, "fields": list(fields)}
-
-
-ORDER = record(NUMBER, NOTE)
+ORDER = record("Order", NUMBER, NOTE)
 
 
 def test_a_column_may_have_any_name(spark: SparkSession, conf: dict[str, str]) -> None:
@@ -68,7 +65,7 @@ def test_a_column_that_differs_in_case_is_named_in_the_error(spark: SparkSession
     df = spark.sql("select 1L id, 'a' Note")
     with pytest.raises(ConfigError, match=r"expected a column note, got Note.*hint: rename the column"):
         encode_df(df, conf, topic=TOPIC, schema=ORDER)
-    inner = record({"name": "of", "type": ORDER}, name="Outer")
+    inner = record("Outer", ("of", ORDER))
     with pytest.raises(EncodeError, match=r"field of\.note: there is no column of that name, but there is 'Note'"):
         encode_df(df.select(F.struct("*").alias("of")), conf, topic="outer", schema=inner)
     ignoring = {**conf, "unmatched.columns": "ignore"}
@@ -129,7 +126,7 @@ def test_a_schema_too_deep_for_columns_is_refused_before_the_job(spark: SparkSes
     for _ in range(70):
         deep = {"type": "array", "items": deep}
     messages = spark.sql("select binary('') value")
-    schema = record({"name": "deep", "type": deep})
+    schema = record("Order", ("deep", deep))
     with pytest.raises(SchemaError, match="nested deeper than the 60 levels of Arrow columns"):
         decode_df(messages, conf, topic="deep", schema=schema)
     with pytest.raises(SchemaError, match="nested deeper than the 60 levels of Arrow columns"):
@@ -141,7 +138,7 @@ def test_times_of_day_have_a_type_that_the_session_supports(
     spark: SparkSession, conf: dict[str, str], tmp_path: Path, enabled: bool
 ) -> None:
     """Without Spark's option, TIME can be collected, but neither cached, grouped nor stored."""
-    at, schema = dt.time(1, 2, 3, 4), record({"name": "at", "type": {"type": "long", "logicalType": "time-micros"}})
+    at, schema = dt.time(1, 2, 3, 4), record("Order", ("at", logical("long", "time-micros")))
     messages = spark.createDataFrame(
         [(KafkaAvroSerializer(conf, schema).serialize("times", {"at": at}),)], "value binary"
     )
@@ -204,7 +201,7 @@ def test_two_columns_that_spark_would_mix_up_are_refused(spark: SparkSession, co
 
 
 def test_a_result_without_columns_is_refused(spark: SparkSession, conf: dict[str, str]) -> None:
-    serializer = KafkaAvroSerializer(conf, record(name="Ping"))
+    serializer = KafkaAvroSerializer(conf, record("Ping"))
     df = spark.createDataFrame([(bytes(serializer.serialize("pings", {}) or b""), 5)], "value binary, n int")
     with pytest.raises(
         ConfigError, match=r"no fields, so the result would have no columns.*keep a column, or set errorColumn"
@@ -227,7 +224,7 @@ def test_a_dead_letter_of_a_key_includes_the_value(spark: SparkSession, conf: di
 def test_a_batch_that_is_too_large_is_read_in_parts(spark: SparkSession, conf: dict[str, str]) -> None:
     """Messages of many small items, read with a schema of many more fields."""
     extra = [{"name": f"f{number}", "type": ["null", "int"], "default": None} for number in range(40)]
-    point = record({"name": "x", "type": "int"}, name="Point")
+    point = record("Point", ("x", "int"))
     reader = {"type": "array", "items": {**point, "fields": [*point["fields"], *extra]}}
     serializer = KafkaAvroSerializer(conf, {"type": "array", "items": point})
     good = bytes(serializer.serialize(TOPIC, [{"x": number} for number in range(1_000)]) or b"")
@@ -242,10 +239,10 @@ def test_a_batch_that_is_too_large_is_read_in_parts(spark: SparkSession, conf: d
     assert [row.offset for row in dead.collect()] == [30]
     as_column = df.where("offset <> 30").select(from_avro("value", tight, topic=TOPIC, schema=reader).alias("v"))
     assert as_column.select(F.size("v")).collect() == [(1_000,)] * 59
-    serializer = KafkaAvroSerializer(conf, record({"name": "points", "type": {"type": "array", "items": point}}))
+    serializer = KafkaAvroSerializer(conf, record("Order", ("points", array(point))))
     rows = [(bytes(serializer.serialize("lists", {"points": [{"x": n}] * 1_000}) or b""), n) for n in range(60)]
     df = spark.createDataFrame(spark.sparkContext.parallelize(rows, 1), "value binary, n int")
-    lists = from_avro("value", tight, topic="lists", schema=record({"name": "points", "type": reader}))
+    lists = from_avro("value", tight, topic="lists", schema=record("Order", ("points", reader)))
     assert df.select("n", lists.alias("v")).selectExpr("n", "v.points[999].x").collect() == [(n, n) for n in range(60)]
 
 
@@ -278,8 +275,8 @@ def test_a_batch_that_is_too_large_is_written_in_parts(
 def test_a_frame_without_a_column_for_any_field_is_refused(spark: SparkSession, conf: dict[str, str]) -> None:
     conf = {**conf, "unmatched.columns": "ignore"}
     with pytest.raises(ConfigError, match="there is no column for any field"):
-        encode_df(spark.range(2), conf, topic="notes", schema=record(NOTE))
-    messages = spark.range(2).select(to_avro(F.struct("id"), conf, topic="notes", schema=record(NOTE)))
+        encode_df(spark.range(2), conf, topic="notes", schema=record("Order", NOTE))
+    messages = spark.range(2).select(to_avro(F.struct("id"), conf, topic="notes", schema=record("Order", NOTE)))
     with pytest.raises(SparkError, match=r"EncodeError: .*(no column for any field|no field for any)"), spark_errors():
         messages.collect()
     doubled = spark.range(1).select("id", F.lit(2).alias("id"))

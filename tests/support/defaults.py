@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from schemas import array, mapping
+from schemas import array, mapping, record
 
 from streamnative_serdes._schema import parse
 from streamnative_serdes.errors import SchemaError
@@ -14,15 +14,11 @@ def field(kind: Any, default: Any, name: str = "f") -> dict[str, Any]:
     return {"name": name, "type": kind, "default": default}
 
 
-def record(*fields: Any, name: str = "R") -> dict[str, Any]:
-    return {"type": "record", "name": name, "fields": list(fields)}
-
-
 SUIT = {"type": "enum", "name": "Suit", "symbols": ["CLUBS", "HEARTS"]}
 TWO = {"type": "fixed", "name": "Two", "size": 2}
-NULLABLE = record({"name": "x", "type": ["null", "int"]}, name="I")
-WITH_DEFAULT = record(field("int", 5, "x"), name="I")
-NOT_A_NUMBER = record(field("double", "NaN", "x"), name="I")
+NULLABLE = record("I", ("x", ["null", "int"]))
+WITH_DEFAULT = record("I", field("int", 5, "x"))
+NOT_A_NUMBER = record("I", field("double", "NaN", "x"))
 DECIMAL = {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}
 
 # Defaults valid in Avro 1.12 that a broker accepts too.
@@ -76,22 +72,22 @@ OF_ANOTHER_BRANCH: list[tuple[Any, Any]] = [
     (mapping(["null", "string"]), {"k": "x"}),
     (NULLABLE, {"x": 5}),
     ([array(["null", "int"]), "null"], [5]),
-    (record({"name": "inner", "type": NULLABLE}, name="O"), {"inner": {"x": 5}}),
+    (record("O", ("inner", NULLABLE)), {"inner": {"x": 5}}),
 ]
 NOT_FINITE: list[tuple[Any, Any]] = [
     (["double", "null"], "NaN"),
     (array("double"), ["NaN"]),
     (mapping("float"), {"k": "Infinity"}),
-    (record({"name": "x", "type": "double"}, name="I"), {"x": "NaN"}),
+    (record("I", ("x", "double")), {"x": "NaN"}),
 ]
 STUMBLED_OVER = [*OF_ANOTHER_BRANCH, *NOT_FINITE]
 
 
 def broken_elsewhere(kind: Any, default: Any) -> list[dict[str, Any]]:
     """Yield schemas with such a field in a record inside a union, an array, a map, and another record."""
-    inner = record(field(kind, default), name="Inner")
-    places = (["null", inner], array(inner), mapping(inner), record({"name": "deeper", "type": inner}, name="Outer"))
-    return [record({"name": "at", "type": place}) for place in places]
+    inner = record("Inner", field(kind, default))
+    places = (["null", inner], array(inner), mapping(inner), record("Outer", ("deeper", inner)))
+    return [record("R", ("at", place)) for place in places]
 
 
 def taken_by_us(schema: Any) -> bool:

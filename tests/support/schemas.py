@@ -8,8 +8,8 @@ Json = Any
 
 
 def record(name: str, *fields: Any, **more: Any) -> Json:
-    """Return a record; fields are (name, type) or (name, type, default)."""
-    parts = [dict(zip(("name", "type", "default"), field, strict=False)) for field in fields]
+    """Return a record; fields are (name, type), (name, type, default) or dicts."""
+    parts = [f if isinstance(f, dict) else dict(zip(("name", "type", "default"), f, strict=False)) for f in fields]
     return {"type": "record", "name": name, "fields": parts, **more}
 
 

@@ -10,11 +10,12 @@ import uuid
 from typing import Any
 
 import pytest
-from defaults import NOT_FINITE, STUMBLED_OVER, TAKEN, broken_elsewhere, field, record, taken_by_us
+from defaults import NOT_FINITE, STUMBLED_OVER, TAKEN, broken_elsewhere, field, taken_by_us
+from schemas import record
 from servers import NEXT_PULSAR, PULSAR, Pulsar
 
 REFUSED = {PULSAR: STUMBLED_OVER, NEXT_PULSAR: NOT_FINITE}
-FIRST_WITHOUT = record()
+FIRST_WITHOUT = record("R")
 LATER = field("int", 0, "y")
 
 
@@ -29,9 +30,9 @@ def test_pulsar_accepts_the_next_schema_after_a_default_that_we_accept(
     each_pulsar: Pulsar, kind: Any, default: Any
 ) -> None:
     topic = f"defaults-{uuid.uuid4().hex[:12]}"
-    assert taken_by_us(record(field(kind, default)))
+    assert taken_by_us(record("R", field(kind, default)))
     # If the field is new, its default is needed too.
-    for schema in (FIRST_WITHOUT, record(field(kind, default)), record(field(kind, default), LATER)):
+    for schema in (FIRST_WITHOUT, record("R", field(kind, default)), record("R", field(kind, default), LATER)):
         status, text = register(each_pulsar, topic, schema)
         assert status == 200, text
 
@@ -41,10 +42,10 @@ def test_pulsar_refuses_the_next_schema_after_a_default_that_we_refuse(
     each_pulsar: Pulsar, kind: Any, default: Any
 ) -> None:
     refused = (kind, default) in REFUSED[each_pulsar.version()]
-    for schema in (record(field(kind, default)), *broken_elsewhere(kind, default)):
+    for schema in (record("R", field(kind, default)), *broken_elsewhere(kind, default)):
         assert not taken_by_us(schema)
         topic = f"defaults-{uuid.uuid4().hex[:12]}"
         assert register(each_pulsar, topic, schema)[0] == 200
-        for other in (schema, record(*schema["fields"], LATER)):
+        for other in (schema, record("R", *schema["fields"], LATER)):
             status, text = register(each_pulsar, topic, other)
             assert (status, "Invalid default for field" in text) == ((500, True) if refused else (200, False)), text

@@ -10,6 +10,7 @@ from typing import Any
 
 import pulsar as pulsar_client
 import pytest
+from schemas import record
 from servers import Pulsar
 from waiting import HANG_SECONDS, until
 
@@ -23,17 +24,13 @@ SURE = {"cache.latest.ttl.sec": 3600}  # checks only after an unreadable message
 THREADS = 8
 
 
-def record(*fields: tuple[str, Any]) -> dict[str, Any]:
-    return {"type": "record", "name": "User", "fields": [{"name": name, "type": kind} for name, kind in fields]}
-
-
-OLD = record(("name", "string"), ("age", "int"))
+OLD = record("User", ("name", "string"), ("age", "int"))
 ADA = {"name": "Ada", "age": 36}
 # OLD cannot read its messages, and the topic's strategy does not allow both.
-OTHER = record(("age", "string"), ("name", "string"))
+OTHER = record("User", ("age", "string"), ("name", "string"))
 BOB = {"age": "7", "name": "Bob"}
 # OLD reads its messages, but with other field names.
-ALIKE = record(("city", "string"), ("height", "int"))
+ALIKE = record("User", ("city", "string"), ("height", "int"))
 ROME = {"city": "Rome", "height": 21}
 MISREAD = {"name": "Rome", "age": 21}
 # The topic's strategy allows both.
@@ -127,7 +124,7 @@ def test_a_reader_that_cannot_read_a_message_detects_the_recreated_topic(topics:
 
 @each_way
 def test_a_reader_with_its_own_schema_also_detects_a_recreated_topic(topics: Topics) -> None:
-    reader = topics.reader(SURE, record(("name", "string")))
+    reader = topics.reader(SURE, record("User", ("name", "string")))
     topic = topics.gone(lambda topic: reader.deserialize(topic, topics.writer(OLD, SURE).serialize(topic, ADA)))
     message = topics.by_another_process(topic, OTHER, BOB)
     until(lambda: comes_right(lambda: reader.deserialize(topic, message), {"name": "Bob"}), "the new schema is found")

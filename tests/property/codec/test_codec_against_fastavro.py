@@ -23,9 +23,9 @@ import fastavro
 import pytest
 from avro_evolution import writer_reader_datum
 from avro_strategies import ALL_LOGICAL, bare, schema_and_datum, unions
-from defaults import record
 from fastavro.read import SchemaResolutionError
 from hypothesis import example, given
+from schemas import record
 
 from examples import examples
 from streamnative_serdes.codec import Codec, Duration
@@ -76,7 +76,7 @@ def test_a_duration_is_written_as_fastavro_writes_its_twelve_bytes() -> None:
 def same_union(branches: tuple[str, str], value: str | bytes) -> tuple[Any, Any, Any]:
     """A union of the writer's that the reader's schema spells otherwise, and a datum."""
     schemas = [
-        record({"name": "field", "type": union}) for union in ([{"type": each} for each in branches], [*branches])
+        record("R", {"name": "field", "type": union}) for union in ([{"type": each} for each in branches], [*branches])
     ]
     return *schemas, {"field": value}
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from schemas import array, logical
+from schemas import array, logical, record
 
 pa = pytest.importorskip("pyarrow")
 
@@ -507,10 +507,6 @@ def test_a_bad_symbol_index_is_reported_as_by_the_codec(data: bytes, why: str) -
     assert batch.column(0).to_pylist() == ["B", None, "B"]
 
 
-def record(*fields: Any) -> dict[str, Any]:
-    return {"type": "record", "name": "R", "fields": [{"name": name, "type": kind} for name, kind in fields]}
-
-
 THREE = ["null", "string", "int"]
 MICROS, NANOS = ({"type": "long", "logicalType": f"timestamp-{unit}"} for unit in ("micros", "nanos"))
 DAMAGE: dict[str, Any] = {
@@ -518,8 +514,8 @@ DAMAGE: dict[str, Any] = {
     "a branch before the first": (THREE, None, b"\1"),
     "a boolean of 2": ("boolean", None, b"\2"),
     "an item of the second block": (array("boolean"), None, b"\4\0\1\4\1\2\0"),
-    "a branch beyond the last, skipped": (record(("a", THREE), ("b", "int")), record(("b", "int")), b"\6\0"),
-    "a boolean of 2, skipped": (record(("a", "boolean"), ("b", "int")), record(("b", "int")), b"\2\0"),
+    "a branch beyond the last, skipped": (record("R", ("a", THREE), ("b", "int")), record("R", ("b", "int")), b"\6\0"),
+    "a boolean of 2, skipped": (record("R", ("a", "boolean"), ("b", "int")), record("R", ("b", "int")), b"\2\0"),
     "empty values in two blocks": (array("null"), None, b"\x0c\x0c\0"),
     "more nanoseconds than 64 bits": (MICROS, NANOS, Codec("long").encode((2**63 - 1) // 1000 + 1)),
     "fewer nanoseconds than 64 bits": (MICROS, NANOS, Codec("long").encode(-(2**63 // 1000) - 1)),

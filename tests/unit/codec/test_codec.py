@@ -9,26 +9,20 @@ import sys
 from typing import Any
 
 import pytest
+from schemas import record
 from wire import sized, varint
 
 from streamnative_serdes._schema import parse
 from streamnative_serdes.codec import Codec
 from streamnative_serdes.errors import DecodeError, EncodeError
 
-
-def record(*fields: Any, name: str = "R") -> dict[str, Any]:
-    """Return a record with fields (name, type) or (name, type, default)."""
-    keys = ("name", "type", "default")
-    return {"type": "record", "name": name, "fields": [dict(zip(keys, field, strict=False)) for field in fields]}
-
-
 INTS = [(0, "00"), (-1, "01"), (1, "02"), (-2, "03"), (63, "7e"), (-64, "7f"), (64, "8001"), (-65, "8101")]
 INTS += [(8191, "fe7f"), (8192, "808001"), (2**31 - 1, "feffffff0f"), (-(2**31), "ffffffff0f")]
 LONGS = [*INTS, (2**31, "8080808010"), (2**63 - 1, "feffffffffffffffff01"), (-(2**63), "ffffffffffffffffff01")]
 SUIT = {"type": "enum", "name": "Suit", "symbols": ["SPADES", "HEARTS", "CLUBS"]}
-LIST = record(("value", "long"), ("next", ["null", "LongList"]), name="LongList")
-TREE = record(("children", {"type": "array", "items": "Tree"}), ("by", {"type": "map", "values": "Tree"}), name="Tree")
-INNER_RECORD = record(("x", "int"), name="Inner")
+LIST = record("LongList", ("value", "long"), ("next", ["null", "LongList"]))
+TREE = record("Tree", ("children", {"type": "array", "items": "Tree"}), ("by", {"type": "map", "values": "Tree"}))
+INNER_RECORD = record("Inner", ("x", "int"))
 
 # (schema, datum, bytes in hex), including the examples of the Avro specification.
 SAMPLES: list[tuple[Any, Any, str]] = [
@@ -73,9 +67,9 @@ SAMPLES: list[tuple[Any, Any, str]] = [
     ({"type": "map", "values": "long"}, {}, "00"),
     ({"type": "map", "values": "long"}, {"a": 1, "": -1}, "0402610200" + "0100"),
     ({"type": "map", "values": {"type": "map", "values": "null"}}, {"k": {"é": None}}, "02026b0204c3a90000"),
-    (record(("a", "long"), ("b", "string")), {"a": 27, "b": "foo"}, "3606666f6f"),
-    (record(), {}, ""),
-    (record(("e", record(name="Empty"))), {"e": {}}, ""),
+    (record("R", ("a", "long"), ("b", "string")), {"a": 27, "b": "foo"}, "3606666f6f"),
+    (record("R"), {}, ""),
+    (record("R", ("e", record("Empty"))), {"e": {}}, ""),
     (["null", "string"], None, "00"),
     (["null", "string"], "a", "020261"),
     (["string", "null"], None, "02"),
@@ -87,7 +81,7 @@ SAMPLES: list[tuple[Any, Any, str]] = [
     (["bytes", {"type": "array", "items": "int"}, {"type": "map", "values": "int"}], {"k": 5}, "0402026b0a00"),
     (LIST, {"value": 1, "next": {"value": 2, "next": None}}, "02020400"),
     (TREE, {"children": [{"children": [], "by": {}}], "by": {}}, "0200000000"),
-    (record(("a", INNER_RECORD), ("b", "Inner")), {"a": {"x": 1}, "b": {"x": 2}}, "0204"),
+    (record("R", ("a", INNER_RECORD), ("b", "Inner")), {"a": {"x": 1}, "b": {"x": 2}}, "0204"),
 ]
 
 
@@ -135,7 +129,7 @@ def test_a_message_larger_than_the_buffer_on_the_stack_is_written_whole() -> Non
 
 @pytest.mark.parametrize("size", [1022, 1023, 1024, 1025, 2047, 2048, 2049, 4096])
 def test_messages_of_sizes_around_the_buffer_limits_are_written_whole(size: int) -> None:
-    codec = Codec(record(("a", "string"), ("b", "long"), ("c", "double")))
+    codec = Codec(record("R", ("a", "string"), ("b", "long"), ("c", "double")))
     datum = {"a": "x" * size, "b": -(2**63), "c": 1.0}
 
     assert codec.encode(datum) == sized(b"x" * size) + varint(-(2**63)) + struct.pack("<d", 1.0)
@@ -205,7 +199,7 @@ def test_skip_refuses_an_offset_outside_the_data(offset: int) -> None:
 
 
 def test_encoding_adds_no_keys_to_a_defaultdict() -> None:
-    codec = Codec(record(("a", "int", 5), ("b", ["null", "int"])))
+    codec = Codec(record("R", ("a", "int", 5), ("b", ["null", "int"])))
     datum: dict[str, int] = collections.defaultdict(lambda: 9)
 
     assert codec.decode(codec.encode(datum)) == {"a": 5, "b": None}
@@ -213,7 +207,7 @@ def test_encoding_adds_no_keys_to_a_defaultdict() -> None:
 
 
 def test_keys_that_are_not_interned_or_not_ascii_are_found() -> None:
-    codec = Codec(parse(record(("lång", "int"), ("b", "int")), strict=False))
+    codec = Codec(parse(record("R", ("lång", "int"), ("b", "int")), strict=False))
 
     assert codec.encode({"".join(["b"]): 2, "".join(["lå", "ng"]): 1}) == b"\x02\x04"
     assert codec.decode(b"\x02\x04") == {"lång": 1, "b": 2}
@@ -221,14 +215,14 @@ def test_keys_that_are_not_interned_or_not_ascii_are_found() -> None:
 
 def test_keys_of_a_dict_may_be_in_any_order_and_decoded_fields_are_in_schema_order() -> None:
     names = [f"field_{i}" for i in range(300)]
-    codec, datum = Codec(record(*[(name, "int") for name in names])), {name: i for i, name in enumerate(names)}
+    codec, datum = Codec(record("R", *[(name, "int") for name in names])), {name: i for i, name in enumerate(names)}
 
     assert codec.encode(dict(reversed(datum.items()))) == codec.encode(datum)
     assert list(codec.decode(codec.encode(datum)).items()) == list(datum.items())
 
 
 def test_decoded_records_share_nothing() -> None:
-    codec = Codec(record(("a", {"type": "array", "items": "int"}), ("m", {"type": "map", "values": "int"})))
+    codec = Codec(record("R", ("a", {"type": "array", "items": "int"}), ("m", {"type": "map", "values": "int"})))
     first, second = codec.decode(b"\x00\x00"), codec.decode(b"\x00\x00")
     first["a"].append(1)
     first["m"]["k"] = 1
@@ -260,20 +254,20 @@ def test_decoded_records_share_nothing() -> None:
         (["int", "null"], 5, 5),
         (["null", "int"], 5, 5),  # a default of any branch is allowed since Avro 1.12
         (["null", "string", "bytes"], "x", "x"),
-        (record(("x", "int", 1), ("y", "string"), name="I"), {"y": "a"}, {"x": 1, "y": "a"}),
-        (record(("x", record(("y", "int", 7), name="J"), {}), name="I"), {}, {"x": {"y": 7}}),
+        (record("I", ("x", "int", 1), ("y", "string")), {"y": "a"}, {"x": 1, "y": "a"}),
+        (record("I", ("x", record("J", ("y", "int", 7)), {})), {}, {"x": {"y": 7}}),
     ],
     ids=ident,
 )
 def test_a_missing_field_is_written_as_its_default(kind: Any, default: Any, value: Any) -> None:
-    codec = Codec(record(("before", "int"), ("f", kind, default), ("after", "int")))
+    codec = Codec(record("R", ("before", "int"), ("f", kind, default), ("after", "int")))
 
     for datum in ({"before": 1, "after": 2}, collections.UserDict(after=2, before=1)):
         assert codec.decode(codec.encode(datum)) == {"before": 1, "f": value, "after": 2}
 
 
 def test_a_missing_optional_field_without_default_is_null() -> None:
-    codec = Codec(record(("a", ["int", "null"]), ("b", ["string", "null", "int"])))
+    codec = Codec(record("R", ("a", ["int", "null"]), ("b", ["string", "null", "int"])))
 
     assert codec.decode(codec.encode({})) == {"a": None, "b": None}
 
@@ -284,7 +278,7 @@ def test_a_missing_optional_field_without_default_is_null() -> None:
     ids=ident,
 )
 def test_a_bad_default_from_the_registry_is_an_error_only_when_needed(kind: Any, default: Any) -> None:
-    codec = Codec(parse(record(("good", "int", 1), ("bad", kind, default)), strict=False))
+    codec = Codec(parse(record("R", ("good", "int", 1), ("bad", kind, default)), strict=False))
     value = {"int": 1, "string": "", "bytes": b"", "long": 1}.get(str(kind), "CLUBS" if kind is SUIT else None)
 
     assert codec.decode(codec.encode({"bad": value})) == {"good": 1, "bad": value}

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from defaults import STUMBLED_OVER, TAKEN, broken_elsewhere, field, record, taken_by_us
+from defaults import STUMBLED_OVER, TAKEN, broken_elsewhere, field, taken_by_us
+from schemas import record
 
 from streamnative_serdes import KafkaAvroDeserializer, KafkaAvroSerializer, KafkaAvroSerializerBuilder, SchemaError
 from streamnative_serdes._schema import parse
@@ -19,26 +20,26 @@ from streamnative_serdes.compat.avro import AvroSerializer
 from streamnative_serdes.serialization import MessageField, SerializationContext
 from streamnative_serdes.testing import LocalRegistry
 
-SECOND = record(field(["null", "string"], "x"))
-FIXED = record(field(["string", "null"], "x"))
+SECOND = record("R", field(["null", "string"], "x"))
+FIXED = record("R", field(["string", "null"], "x"))
 WORDS = "field f: bad default: 'x' is not of type null, the first branch of the union, but string"
 
 
 @pytest.mark.parametrize(("kind", "default"), TAKEN)
 def test_a_default_that_brokers_accept_is_accepted(kind: Any, default: Any) -> None:
-    assert taken_by_us(record(field(kind, default)))
+    assert taken_by_us(record("R", field(kind, default)))
 
 
 @pytest.mark.parametrize(("kind", "default"), STUMBLED_OVER)
 def test_a_default_that_brokers_cannot_handle_is_refused_at_any_depth(kind: Any, default: Any) -> None:
-    for schema in (record(field(kind, default)), *broken_elsewhere(kind, default)):
+    for schema in (record("R", field(kind, default)), *broken_elsewhere(kind, default)):
         assert not taken_by_us(schema)
         parse(schema)  # valid Avro 1.12
 
 
 @pytest.mark.parametrize(("kind", "default"), [*TAKEN, *STUMBLED_OVER])
 def test_local_registry_accepts_the_next_schema_if_we_accepted_the_first(kind: Any, default: Any) -> None:
-    first, second = record(field(kind, default)), record(field(kind, default), field("int", 0, "y"))
+    first, second = record("R", field(kind, default)), record("R", field(kind, default), field("int", 0, "y"))
     with LocalRegistry() as registry:
         conf = {"schema.registry.url": registry.url, "auto.register.schemas": False}
         assert _post(registry, first) == 200
@@ -61,9 +62,9 @@ def test_the_error_names_both_branches_and_what_to_do(registry: LocalRegistry) -
         f"topic t, {WORDS} (hint: put string first in the union: Pulsar would register this"
     )
     with pytest.raises(SchemaError, match="'NaN' as text is a valid double only as the whole default of a field"):
-        parse(record(field({"type": "array", "items": "double"}, ["NaN"])), to_register=True)
+        parse(record("R", field({"type": "array", "items": "double"}, ["NaN"])), to_register=True)
     with pytest.raises(SchemaError, match=r"(?m)'x' matches no branch of the union$"):
-        parse(record(field(["null", "int"], "x")), to_register=True)
+        parse(record("R", field(["null", "int"], "x")), to_register=True)
 
 
 def test_every_serializer_refuses_such_a_default_for_a_topic_without_it(
@@ -90,7 +91,7 @@ def test_every_serializer_refuses_such_a_default_for_a_topic_without_it(
 def test_a_new_topic_accepts_the_corrected_schema(registry: LocalRegistry) -> None:
     conf = {"schema.registry.url": registry.url}
     assert KafkaAvroSerializer(conf, FIXED).serialize("t", {}) is not None
-    more = record(*FIXED["fields"], field("int", 0, "y"))
+    more = record("R", *FIXED["fields"], field("int", 0, "y"))
     assert KafkaAvroSerializer(conf, more).serialize("t", {}) is not None
 
 
@@ -107,7 +108,7 @@ def test_a_topic_that_already_has_such_a_schema_can_be_written_and_read(registry
 
 def test_schemas_that_are_never_registered_follow_avros_rules() -> None:
     assert Codec(SECOND).decode(Codec(SECOND).encode({})) == {"f": "x"}
-    assert Codec(record(), SECOND).decode(b"") == {"f": "x"}
+    assert Codec(record("R"), SECOND).decode(b"") == {"f": "x"}
 
 
 @dataclasses.dataclass

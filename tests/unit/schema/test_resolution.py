@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from schemas import array, fixed, mapping
+from schemas import array, fixed, mapping, record
 
 from streamnative_serdes._schema import parse, resolution
 from streamnative_serdes.codec import Codec, Duration
@@ -18,12 +18,6 @@ from streamnative_serdes.errors import DecodeError, SchemaError
 
 Json = Any
 NO = object()  # no default
-
-
-def record(name: str, *fields: Any, **more: Any) -> Json:
-    """Return a record; fields are (name, type), (name, type, default) or dicts."""
-    parts = [f if isinstance(f, dict) else dict(zip(("name", "type", "default"), f, strict=False)) for f in fields]
-    return {"type": "record", "name": name, "fields": parts, **more}
 
 
 def enum(name: str, symbols: str, **more: Any) -> Json:
