@@ -152,10 +152,7 @@ def pulsar_jars(version: str) -> Path:
     if version == PULSAR:
         return requirements().pulsar
     description = _listed(Path(__file__).with_name(f"pulsar-{version}.txt").read_text().split())
-    home = _home(f"servers-pulsar-{version}", description)
-    if not home.is_dir():
-        _fill(_java(), home, description, _rename_jars, "240 MB")
-    return home
+    return _jars(f"servers-pulsar-{version}", description, "240 MB")
 
 
 @cache
@@ -167,10 +164,13 @@ def kafka_jars(version: str) -> Path:
     """
     if version == KAFKA:
         return requirements().kafka
-    description = _NEXT_KAFKA.format(_kafka(version))
-    home = _home(f"servers-kafka-{version}", description)
+    return _jars(f"servers-kafka-{version}", _NEXT_KAFKA.format(_kafka(version)), "43 MB")
+
+
+def _jars(name: str, description: str, size: str) -> Path:
+    home = _home(name, description)
     if not home.is_dir():
-        _fill(_java(), home, description, _rename_jars, "43 MB")
+        _fill(_java(), home, description, _rename_jars, size)
     return home
 
 
@@ -202,10 +202,7 @@ def older_client_jars() -> Path:
     Raises:
         Missing: as for :func:`requirements`.
     """
-    home = _home("servers-older-client", _OLDER_CLIENT)
-    if not home.is_dir():
-        _fill(_java(), home, _OLDER_CLIENT, _rename_jars, "27 MB")
-    return home
+    return _jars("servers-older-client", _OLDER_CLIENT, "27 MB")
 
 
 @cache
@@ -215,10 +212,7 @@ def connect_jars() -> Path:
     Raises:
         Missing: as for :func:`requirements`.
     """
-    home = _home("servers-connect", _CONNECT)
-    if not home.is_dir():
-        _fill(_java(), home, _CONNECT, _rename_jars, "15 MB")
-    return home
+    return _jars("servers-connect", _CONNECT, "15 MB")
 
 
 def download_all() -> None:
