@@ -6,6 +6,7 @@ import io
 import json
 import random
 import struct
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -154,11 +155,12 @@ def test_any_damaged_dump_is_converted_or_refused(tmp_path: Any) -> None:
 
 
 @pytest.mark.not_sanitized(reason="the sanitizers need memory of their own")
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_the_peak_of_memory_of_a_conversion_is_bounded() -> None:
     """Of bombs, of sizes that lie, and of as many lines as a batch can have: 64 MiB and twice the declared maximum."""
     said = run_limited(
         """
-        import contextlib, io, os, resource, struct
+        import contextlib, io, os, struct
         import cramjam
         from streamnative_serdes.cli.convert import Conversion, EntryReaders
         from streamnative_serdes.cli.targets import Item, Lines
@@ -168,8 +170,6 @@ def test_the_peak_of_memory_of_a_conversion_is_bounded() -> None:
             covered = struct.pack(">hiqqqhii", codec, count - 1, 0, 0, -1, -1, -1, count) + records
             import google_crc32c
             return struct.pack(">qiibI", 0, len(covered) + 9, 0, 2, google_crc32c.value(covered)) + covered
-        def peak():
-            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
         many = batch(4, bytes(cramjam.zstd.compress(b"\\x0c\\0\\0\\0\\1\\1\\0" * 100_000)), 100_000)
         bomb = batch(4, bytes(cramjam.zstd.compress(bytes(256 * MIB))), 1)
         lying = struct.pack(">iqqi", 0, 0, 0, 32 * MIB) + b"short"
@@ -486,6 +486,7 @@ def test_credentials_that_an_answer_repeats_are_hidden() -> None:
 
 @pytest.mark.promise("limits")
 @pytest.mark.not_sanitized(reason="the sanitizers need memory of their own")
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_an_answer_that_expands_without_end_is_bounded() -> None:
     import zlib
 
@@ -494,11 +495,8 @@ def test_an_answer_that_expands_without_end_is_bounded() -> None:
     with RawServer(lambda *_: [http(bomb, Content_Encoding="gzip", **GOOD)]) as server:
         said = run_limited(
             f"""
-            import resource
             from streamnative_serdes.converters import AdminEntryReader
             from streamnative_serdes.errors import SchemaRegistryError
-            def peak():
-                return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
             with AdminEntryReader({json.dumps({"schema.registry.url": server.url})}) as reader:
                 before = peak()
                 try:
