@@ -18,7 +18,7 @@ With ``"basic.auth.credentials.source": "SASL_INHERIT"``, the SerDes sign in to 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from streamnative_serdes import _config as config
 from streamnative_serdes.auto_consume import KafkaAutoConsumeDeserializer
@@ -29,62 +29,79 @@ from streamnative_serdes.serialization import DeserializerBuilder, Serialization
 from streamnative_serdes.serializer import KafkaAvroSerializer
 
 _S = TypeVar("_S")
-_W = TypeVar("_W", bound=Serializer)
 
 
-class _Builder(Generic[_S]):
-    _CLASS: Any  # of the SerDes
-    _arguments: tuple[object, ...] = ()
+class KafkaAvroSerializerBuilder(SerializerBuilder):
+    """Value of the property ``value.serializer.builder``; takes the arguments of :class:`KafkaAvroSerializer`."""
 
-    def build(self, conf: Mapping[str, Any], is_key: bool) -> tuple[_S, dict[str, Any]]:
-        """Create the SerDes, and return it with the rest of ``conf``, which is for the Kafka client.
-
-        Raises:
-            ConfigError: an invalid value, no ``schema.registry.url``, a Kafka user whose tenant is not
-                ``pulsar.tenant``, or a library that the type needs is not installed.
-        """
-        own, others = _shared_out(self._CLASS.OPTIONS, conf)
-        return self._CLASS(own, *self._arguments, is_key=is_key), others
-
-
-class _WritingBuilder(_Builder[_W], SerializerBuilder):
     def __init__(
         self, schema: object = None, to_dict: Callable[[Any, SerializationContext], Any] | None = None
     ) -> None:
-        self._arguments = schema, to_dict
+        self._schema, self._to_dict = schema, to_dict
+
+    def build(self, conf: Mapping[str, Any], is_key: bool) -> tuple[KafkaAvroSerializer, dict[str, Any]]:
+        """Create the serializer, and return it with the rest of ``conf``, which is for the Kafka client.
+
+        Raises:
+            ConfigError: an invalid value, no ``schema.registry.url``, or a Kafka user whose tenant is not
+                ``pulsar.tenant``.
+        """
+        own, others = _shared_out(config.SERIALIZER_OPTIONS, conf)
+        return KafkaAvroSerializer(own, self._schema, self._to_dict, is_key=is_key), others
 
 
-class KafkaAvroSerializerBuilder(_WritingBuilder[KafkaAvroSerializer]):
-    """Value of the property ``value.serializer.builder``; takes the arguments of :class:`KafkaAvroSerializer`."""
-
-    _CLASS = KafkaAvroSerializer
-
-
-class KafkaAvroDeserializerBuilder(_Builder[KafkaAvroDeserializer], DeserializerBuilder):
+class KafkaAvroDeserializerBuilder(DeserializerBuilder):
     """Value of the property ``value.deserializer.builder``; takes the arguments of :class:`KafkaAvroDeserializer`."""
-
-    _CLASS = KafkaAvroDeserializer
 
     def __init__(
         self, schema: object = None, from_dict: Callable[[Any, SerializationContext], Any] | None = None
     ) -> None:
-        self._arguments = schema, from_dict
+        self._schema, self._from_dict = schema, from_dict
+
+    def build(self, conf: Mapping[str, Any], is_key: bool) -> tuple[KafkaAvroDeserializer, dict[str, Any]]:
+        """Create the deserializer, and return it with the rest of ``conf``, which is for the Kafka client.
+
+        Raises:
+            ConfigError: an invalid value, no ``schema.registry.url``, or a Kafka user whose tenant is not
+                ``pulsar.tenant``.
+        """
+        own, others = _shared_out(config.DESERIALIZER_OPTIONS, conf)
+        return KafkaAvroDeserializer(own, self._schema, self._from_dict, is_key=is_key), others
 
 
-class KafkaPulsarSerializerBuilder(_WritingBuilder[KafkaPulsarSerializer]):
+class KafkaPulsarSerializerBuilder(SerializerBuilder):
     """Value of the property ``value.serializer.builder``; takes the arguments of :class:`KafkaPulsarSerializer`."""
 
-    _CLASS = KafkaPulsarSerializer
+    def __init__(
+        self, schema: object = None, to_dict: Callable[[Any, SerializationContext], Any] | None = None
+    ) -> None:
+        self._schema, self._to_dict = schema, to_dict
+
+    def build(self, conf: Mapping[str, Any], is_key: bool) -> tuple[KafkaPulsarSerializer, dict[str, Any]]:
+        """As :meth:`KafkaAvroSerializerBuilder.build`.
+
+        Raises:
+            ConfigError: as there; or a library that the type needs is not installed.
+        """
+        own, others = _shared_out(config.PULSAR_SERIALIZER_OPTIONS, conf)
+        return KafkaPulsarSerializer(own, self._schema, self._to_dict, is_key=is_key), others
 
 
-class KafkaAutoConsumeDeserializerBuilder(_Builder[KafkaAutoConsumeDeserializer], DeserializerBuilder):
+class KafkaAutoConsumeDeserializerBuilder(DeserializerBuilder):
     """Value of the property ``value.deserializer.builder``: each value is a :class:`GenericObject`.
 
     A consumer passes the value alone, so the key of a KEY_VALUE message with the encoding SEPARATED is ``UNREAD_KEY``
     there; as ``key.deserializer.builder``, it reads these keys.
     """
 
-    _CLASS = KafkaAutoConsumeDeserializer
+    def build(self, conf: Mapping[str, Any], is_key: bool) -> tuple[KafkaAutoConsumeDeserializer, dict[str, Any]]:
+        """As :meth:`KafkaAvroDeserializerBuilder.build`.
+
+        Raises:
+            ConfigError: as there.
+        """
+        own, others = _shared_out(config.AUTO_CONSUME_OPTIONS, conf)
+        return KafkaAutoConsumeDeserializer(own, is_key=is_key), others
 
 
 def serdes_of(
