@@ -16,10 +16,10 @@ from ._schema import load
 from ._topics.binding import Binding
 from ._topics.confluent_ids import ConfluentSchemas, LearntIds
 from ._topics.topic_state import PickledSchema
-from .errors import ConfigError, DecodeError
+from .errors import ConfigError
 from .key_value import KeyValueSchema, TypedSchema
 from .models import Registered
-from .serialization import Deserializer, SerializationContext, Serializer
+from .serialization import SerializationContext, Serializer
 
 _EVENTS: Final = ("misses", "errors", "fallbacks", "ambiguous")  # the counters that topics have of their own
 
@@ -210,21 +210,6 @@ class WritingFace(_call_path.Serializer, Lifecycle, Serializer):
         """
         policy = policy_of(self)
         policy.bind(self, topic, None, None)
-        policy.topics.add(topic)
-
-
-class ReadingFace(_call_path.Deserializer, Lifecycle, Deserializer):
-    """A deserializer: what all of them do."""
-
-    def warm_up(self, topic: str) -> None:
-        """Ask the registry now, in one call, for all schemas that the topic has.
-
-        Raises:
-            DecodeError: ``topic`` is not a topic's name.
-            SchemaRegistryError: as for a single message.
-        """
-        policy = policy_of(self)
-        policy.binding.warm_up(policy.binding.enter(self, topic, DecodeError))
         policy.topics.add(topic)
 
 

@@ -12,18 +12,19 @@ from typing import Any
 from . import _call_path
 from . import _config as config
 from ._call_path import policy_of
-from ._lifecycle import ReadingFace
+from ._lifecycle import Lifecycle
 from ._reading.any_type import AnyTypePolicy, DecodedBy, GenericObject, Rule
 from ._reading.messages import OnError, Received, read_many, read_one
 from ._reading.topic_schema import UNREAD_KEY, TopicSchema
 from .errors import DecodeError
 from .key_value import SEPARATED
 from .schema_registry import require_version
+from .serialization import Deserializer
 
 __all__ = ["UNREAD_KEY", "DecodedBy", "GenericObject", "KafkaAutoConsumeDeserializer", "TopicSchema"]
 
 
-class KafkaAutoConsumeDeserializer(ReadingFace):
+class KafkaAutoConsumeDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
     """Deserializes messages of topics of any type to :class:`GenericObject`, and None to None.
 
     Args:
@@ -158,6 +159,16 @@ class KafkaAutoConsumeDeserializer(ReadingFace):
         if version is not None:
             require_version(version, topic)
         return policy.schema(topic, None if version is not None and version < 0 else version)
+
+    def warm_up(self, topic: str) -> None:
+        """Ask the registry now, in one call, for all schemas that the topic has.
+
+        Raises:
+            SchemaRegistryError: as for a single message.
+        """
+        policy: AnyTypePolicy = policy_of(self)
+        policy.binding.warm_up(policy.binding.enter(self, topic, DecodeError))
+        policy.topics.add(topic)
 
 
 def _with_key(found: GenericObject, key: Any) -> GenericObject:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from . import _call_path
 from . import _config as config
 from ._call_path import policy_of
-from ._lifecycle import ReadingFace
+from ._lifecycle import Lifecycle
 from ._reading.batches import read_batch
 from ._reading.columns import columns_of
 from ._reading.messages import OnError, Received, read_many
 from ._reading.policy import ReadPolicy
 from .errors import DecodeError
-from .serialization import SerializationContext
+from .serialization import Deserializer, SerializationContext
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from .arrow.columns import BatchColumns, Dialect
 
 
-class KafkaAvroDeserializer(ReadingFace):
+class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
     """Deserializes messages with the schema version header of SNIP 42, and those of Pulsar's own producers.
 
     Args:
@@ -175,3 +176,13 @@ class KafkaAvroDeserializer(ReadingFace):
             SchemaRegistryError: as for a single message.
         """
         return columns_of(self, policy_of(self), topic, dialect, large_types)
+
+    def warm_up(self, topic: str) -> None:
+        """Ask the registry now, in one call, for all schemas that the topic has.
+
+        Raises:
+            SchemaRegistryError: as for a single message.
+        """
+        policy: ReadPolicy = policy_of(self)
+        policy.binding.warm_up(policy.binding.enter(self, topic, DecodeError))
+        policy.topics.add(topic)
