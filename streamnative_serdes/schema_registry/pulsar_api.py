@@ -171,13 +171,9 @@ REGISTERED_OUTSIDE: Final = (
     "the topic's schemas are in a registry outside of Pulsar (PIP-420): with framing=confluent they are registered "
     "there, and the id is in front of the value (docs/schema-types.md)"
 )
-# What a reason says about types -> hint.
-_OTHER_TYPE: Final = {
-    "exists schema type EXTERNAL": REGISTERED_OUTSIDE,
-    "exists schema type": "the topic's schema is of another type: use KafkaPulsarSerializer, or a KeyValueSchema",
-    "are different schema type": "the topic's keys or values have another type",
-}
-_STRATEGY = "the topic's compatibility strategy refuses this new schema; registered schemas still serialize"
+_OTHER_TYPE: Final = re.compile(r"exists schema type (\w+), new schema type (\w+)")
+_BY_TYPE: Final = {"AVRO": "KafkaAvroSerializer with an Avro schema", "KEY_VALUE": "a KeyValueSchema"}
+_STRATEGY: Final = "the topic's compatibility strategy refuses this new schema; registered schemas still serialize"
 
 # 429 and 503 ask for a retry; a proxy sends 502 and 504 while its broker is down, as during a failover.
 _PASSING_STATUS: Final = frozenset({429, 502, 503, 504})
@@ -247,7 +243,7 @@ def refusal(request: ApiRequest, reply: Reply, sign_in_hint: str) -> SchemaRegis
     kind = _BY_STATUS.get(reply.status, SchemaRegistryError)
     hint = None
     if reply.status == 409:
-        hint = next((hint for sign, hint in _OTHER_TYPE.items() if sign in words), _STRATEGY)
+        hint = _hint_of_conflict(words)
     if reply.status == 401:
         kind = AuthenticationError if bad_credentials(reply) else AuthorizationError
         hint = sign_in_hint
@@ -274,6 +270,17 @@ def refusal(request: ApiRequest, reply: Reply, sign_in_hint: str) -> SchemaRegis
         version=request.version,
         hint=hint,
     )
+
+
+def _hint_of_conflict(words: str) -> str:
+    types = _OTHER_TYPE.search(words)
+    if types is None:
+        return "the topic's keys or values have another type" if "are different schema type" in words else _STRATEGY
+    there, new = types.groups()
+    if there == "EXTERNAL":
+        return REGISTERED_OUTSIDE
+    use = _BY_TYPE.get(there, "KafkaPulsarSerializer with a schema of this type, or with none")
+    return f"the topic's schema is of type {there}, and the new one of type {new}: use {use}"
 
 
 def _is_of_pulsar(request: ApiRequest, reply: Reply) -> bool:

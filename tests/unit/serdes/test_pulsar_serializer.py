@@ -238,16 +238,34 @@ def test_a_topic_that_gets_a_schema_refuses_bytes_after_a_while(registry: LocalR
 # What the topic has
 
 
+PAIR = KeyValueSchema("STRING", "STRING", "SEPARATED")
+BY_AVRO = "use KafkaAvroSerializer with an Avro schema"
+BY_TYPE = "use KafkaPulsarSerializer with a schema of this type, or with none"
+
+
 @pytest.mark.parametrize(
-    ("there", "schema", "value"),
-    [("INT32", "INT64", 5), ("AVRO", TypedSchema("JSON", USER), BOB), ("JSON", USER, BOB), ("JSON", "STRING", "x")],
+    ("there", "schema", "value", "new", "hint"),
+    [
+        ("INT32", "INT64", 5, "INT64", BY_TYPE),
+        ("AVRO", TypedSchema("JSON", USER), BOB, "JSON", BY_AVRO),
+        ("AVRO", PAIR, "x", "KEY_VALUE", BY_AVRO),
+        ("JSON", USER, BOB, "AVRO", BY_TYPE),
+        ("JSON", "STRING", "x", "STRING", BY_TYPE),
+        ("KEY_VALUE", "STRING", "x", "STRING", "use a KeyValueSchema"),
+    ],
 )
-def test_a_topic_of_another_type_is_an_error(registry: LocalRegistry, there: str, schema: Any, value: Any) -> None:
-    register(registry, "t", there, USER if there in ("AVRO", "JSON") else "")
+def test_a_topic_of_another_type_is_an_error_that_says_what_writes_it(
+    registry: LocalRegistry, there: str, schema: Any, value: Any, new: str, hint: str
+) -> None:
+    if there == "KEY_VALUE":
+        KafkaPulsarSerializer(conf(registry), PAIR).serialize("t", "x")
+    else:
+        register(registry, "t", there, USER if there in ("AVRO", "JSON") else "")
     serializer = KafkaPulsarSerializer(conf(registry), schema)
     for _ in range(2):
-        with pytest.raises(IncompatibleSchemaError, match=f"topic t: .*exists schema type {there}, new schema type "):
+        with pytest.raises(IncompatibleSchemaError, match=f"topic t: .*exists schema type {there}, ") as caught:
             serializer.serialize("t", value)
+        assert caught.value.hint == f"the topic's schema is of type {there}, and the new one of type {new}: {hint}"
     assert held(registry)["type"] == there
 
 
