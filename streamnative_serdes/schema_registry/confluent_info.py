@@ -59,7 +59,7 @@ def schema(tree: Any) -> ConfluentSchema:
         _text_or_none(tree, "subject"),
         _optional(tree, "version"),
         _text_or_none(tree, "guid"),
-        bool(tree.get("ruleSet")),
+        _has_rules(tree.get("ruleSet")),
     )
 
 
@@ -108,6 +108,11 @@ def _references(tree: Any) -> tuple[SchemaReference, ...]:
     return tuple(
         SchemaReference(_text(one, "name"), _text(one, "subject"), _number(one, "version")) for one in tree or ()
     )
+
+
+def _has_rules(tree: Any) -> bool:
+    """``{"migrationRules": [], "domainRules": [...]}``; a set whose lists are empty has none."""
+    return any(tree.values()) if isinstance(tree, dict) else bool(tree)
 
 
 def _text(tree: Any, name: str) -> str:

@@ -139,10 +139,20 @@ def test_another_type_is_known_by_id_and_refused_as_an_avro_schema(
         client.schema(refers)
 
 
-def test_rules_are_reported(client: ConfluentRegistryClient, registry: ConfluentStandIn) -> None:
-    id = registry.register("s", '"string"', ruleSet={"domainRules": [{"name": "encrypt"}]})
-    assert client.by_id(id).rules
-    assert not client.by_id(registry.register("s", '"string"')).rules
+@pytest.mark.parametrize(
+    ("rule_set", "rules"),
+    [
+        ({"domainRules": [{"name": "encrypt"}]}, True),
+        ({"migrationRules": [], "encodingRules": [{"name": "encrypt"}]}, True),
+        ({"migrationRules": [], "domainRules": None}, False),
+        ({}, False),
+        (None, False),
+    ],
+)
+def test_rules_are_reported(
+    client: ConfluentRegistryClient, registry: ConfluentStandIn, rule_set: Any, rules: bool
+) -> None:
+    assert client.by_id(registry.register("s", '"string"', ruleSet=rule_set)).rules == rules
 
 
 def test_the_compatibility_level_is_the_subjects_or_the_registrys(
