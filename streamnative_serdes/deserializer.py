@@ -35,7 +35,8 @@ class KafkaAvroDeserializer(_call_path.Deserializer, Lifecycle, Deserializer):
             is a :class:`KeyValueSchema`, or the schema of the half that is read.
         from_dict: ``from_dict(data, ctx)`` converts the decoded data to an object. Not used with ``value.type``.
         is_key: read keys: those of KEY_VALUE topics, bare ones by ``key.schema``, and those of the framings of other
-            registries that ``framings`` has. Without it, the context's field decides for each message.
+            registries that ``framings`` has. Without it, the context's field decides for each message where such keys
+            are read; elsewhere, a key is refused for certain only as the first message of its topic (docs/keys.md).
 
     A message is read by one of these schemas:
 

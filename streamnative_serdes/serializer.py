@@ -28,7 +28,8 @@ class KafkaAvroSerializer(WritingFace):
         to_dict: ``to_dict(obj, ctx)`` converts an object to data of the schema. It is not needed for mappings, objects
             of the classes named above, and ``pyspark.sql.Row``.
         is_key: write keys: those of KEY_VALUE topics, bare ones by ``key.schema``, or with ``framing=confluent`` those
-            of ``schema``. Without it, the context's field decides for each object.
+            of ``schema``. Without it, the context's field decides for each object where such keys are written;
+            elsewhere, a key is refused for certain only as the first object of its topic (docs/keys.md).
 
     Raises:
         ConfigError: unknown option, bad value.

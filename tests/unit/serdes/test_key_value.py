@@ -235,6 +235,23 @@ def test_keys_are_errors_where_the_topic_has_no_pair(registry: LocalRegistry) ->
     assert registry.calls["POST schema"] == 1
 
 
+def test_a_key_by_its_context_is_an_error_as_long_as_no_value_is_like_it(registry: LocalRegistry) -> None:
+    serializer, deserializer = KafkaAvroSerializer(conf(registry), USER), KafkaAvroDeserializer(conf(registry))
+    refused = pytest.raises(ConfigError, match="keys have a schema in topics of type KEY_VALUE only")
+    for _ in range(2):
+        with refused:
+            serializer(BOB, AS_KEY)
+    message = serializer(BOB, AS_VALUE)
+    with refused:
+        serializer("of another class", AS_KEY)
+    for _ in range(2):
+        with refused:
+            deserializer(BOB_BYTES, AS_KEY)
+    assert deserializer(message, AS_VALUE) == BOB
+    with refused:
+        deserializer(BOB_BYTES, AS_KEY)  # without a header, as no value was
+
+
 def test_keys_of_inline_topics_are_errors(registry: LocalRegistry) -> None:
     serializer = KafkaAvroSerializer(conf(registry), INLINE)
     message = serializer(({"id": 1}, BOB), AS_VALUE)
