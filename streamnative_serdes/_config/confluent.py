@@ -22,8 +22,8 @@ _DOCS: Final[Mapping[str, str]] = {
     CONFLUENT
     + _URL: "HTTP address of a second registry, which has Confluent's REST API, such as `http://localhost:8081`. The "
     "path is kept: Apicurio's is `http://localhost:8080/apis/ccompat/v7`, that of a StreamNative cluster its HTTP "
-    "address with `/kafka`, and ids of a context of Confluent's are found below `http://localhost:8081/contexts/NAME`. "
-    "Separate several addresses of one cluster by commas.",
+    "address with `/kafka`, and ids of a context of Confluent's are found below "
+    "`http://localhost:8081/contexts/.NAME`. Separate several addresses of one cluster by commas.",
     "confluent.basic.auth.user.info": "`USER:PASSWORD` for the second registry. The password is always sent as it is.",
     "apicurio.registry.url": "HTTP address of an Apicurio registry, with the path of its own API, which names the "
     "version of the API: `http://localhost:8080/apis/registry/v2`, or `v3`.",

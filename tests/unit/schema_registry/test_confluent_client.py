@@ -431,10 +431,14 @@ def test_a_registry_that_stays_away_is_unavailable(scripted: ConfluentRegistryCl
     assert caught.value.topic is None
 
 
-def test_a_path_in_the_address_is_kept(server: ScriptedRegistry, connect: Connect) -> None:
-    server.script(Answer(body={"schema": '"int"'}))
-    connect(f"{server.url}/apis/ccompat/v7/").by_id(1)
-    assert server.asked[0].path == "/apis/ccompat/v7/schemas/ids/1"
+@pytest.mark.parametrize("path", ["/apis/ccompat/v7", "/contexts/.shop"])
+def test_a_path_in_the_address_is_kept(server: ScriptedRegistry, connect: Connect, path: str) -> None:
+    server.script(Answer(body={"schema": '"int"'}), Answer(body={"id": 1, "version": 1}))
+    client = connect(f"{server.url}{path}/")
+    client.by_id(1)
+    client.lookup("t-value", '"int"')
+    asked = [one.path.partition("?")[0] for one in server.asked]
+    assert asked == [f"{path}/schemas/ids/1", f"{path}/subjects/t-value"]
 
 
 def test_the_next_address_is_asked_if_one_fails(registry: ConfluentStandIn, connect: Connect) -> None:
