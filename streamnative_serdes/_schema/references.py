@@ -15,6 +15,7 @@ from streamnative_serdes._nearest import did_you_mean
 from streamnative_serdes.errors import NestedTooDeeplyError, SchemaError
 
 from .parser import PRIMITIVES, without_comments
+from .rules import MAX_DEPTH
 from .tree import qualified
 
 _NAMED: Final = frozenset({"record", "error", "enum", "fixed"})
@@ -125,6 +126,8 @@ def _gather(
         if key in path:
             cycle = " -> ".join(f"{subject} {version}" for subject, version in (*path, key))
             raise SchemaError(f"the references form a cycle: {cycle}")
+        if len(path) >= MAX_DEPTH:  # else fetch() meets Python's recursion limit inside a request
+            raise SchemaError(f"the references lead through more than {MAX_DEPTH} schemas, one after the other")
         if key not in met:
             referred = fetch(reference)
             _gather(referred, fetch, library, met, (*path, key))
