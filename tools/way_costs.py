@@ -40,7 +40,7 @@ MOST: Final[Mapping[str, Cost]] = {
     "write hit": Cost(0, 0),
     "read hit": Cost(0, 0),
     "write miss": Cost(81, 15),
-    "read miss": Cost(87, 19),
+    "read miss": Cost(91, 19),
     "unknown version": Cost(120, 15),
     "next Arrow batch": Cost(19, 8),
     "Spark task's next range": Cost(68, 15),  # with one question for messages

@@ -325,9 +325,12 @@ class Binding:
             raise copy(schema.fault).at(topic=topic.given)
 
     def _fetch(self, topic: TopicName, version: int) -> SchemaVersion:
-        known = self._topics.get(topic).schemas.get(version)
+        state = self._topics.get(topic)
+        known = state.schemas.get(version)
         if known is None:
-            known = self._topics.keep(topic, self.client.by_version(topic, version))
+            info = self.client.by_version(topic, version)
+            self._inspector.fits(state, info)
+            known = self._topics.keep(topic, info)
             self._topics.change(topic, TopicState.answered)
         return known
 
@@ -365,7 +368,7 @@ class Binding:
             self._check(name)
 
     def confirm(self, topic: str) -> None:
-        """Check a topic that is known: one GET. If the registry cannot be asked, its last answer stays valid."""
+        """Check a topic that is known. If the registry cannot be asked, its last answer stays valid."""
         state = self.use(topic)
         if state.newest is not None:
             self._check(state.topic)

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from streamnative_serdes._schema import Limits
 from streamnative_serdes.errors import SerdesError
@@ -54,13 +54,14 @@ class Refusal(NamedTuple):
 
 
 class PickledSchema(NamedTuple):
-    """One schema version in a pickle: whether it was the topic's latest, and when it was registered."""
+    """A schema version in a pickle: whether it was the latest, when it was registered, whether it is a witness."""
 
     topic: TopicName
     version: int
     posted: Posted
     latest: bool
     timestamp: int
+    witness: bool = True
 
     @property
     def info(self) -> SchemaInfo:
@@ -78,8 +79,10 @@ class TopicState:
     versions: Mapping[Posted, int] = field(default_factory=dict)
     latest: Latest | None = None  # the latest schema as last reported, which may have expired
     newest: SchemaVersion | None = None  # the highest version met
-    # The versions that the next check compares with the registry's: it confirms all that was learnt with them or since.
-    # More than one if another process's schemas were learnt, of which this one knew none.
+    # The versions that the next check compares with the registry. All other versions were met later than a witness, so
+    # they are of the same topic if no witness has changed. Witnesses are: the version that the last check confirmed;
+    # the witnesses in pickles; and, while no witness has a time of registration, every version, since the recreated
+    # topic may have the same schema again. The first witness has a time if one of them has.
     witnesses: tuple[SchemaVersion, ...] = ()
     refusals: Mapping[Question, Refusal] = field(default_factory=dict)  # by question; some may have expired
     asked: float = -math.inf  # when the registry last answered for this topic, on the monotonic clock
@@ -90,15 +93,12 @@ class TopicState:
 
     def with_schema(self, known: SchemaVersion, most: int) -> TopicState:
         """The state with one more version to read by; the first of more than ``most`` is dropped."""
-        schemas = _with(self.schemas, known.info.version, known, most)
-        return replace(self, schemas=schemas, newest=self._newer(known), witnesses=self.witnesses or (known,))
+        return self._met(known, schemas=_with(self.schemas, known.info.version, known, most))
 
     def with_registered(self, posted: Posted, registered: SchemaVersion, most: int) -> TopicState:
         """The state with one more version to write by; the first of more than ``most`` is dropped."""
         version = registered.info.version
-        known = self.schemas.get(version) or registered
-        versions = _with(self.versions, posted, version, most)
-        return replace(self, versions=versions, newest=self._newer(known), witnesses=self.witnesses or (known,))
+        return self._met(self.schemas.get(version) or registered, versions=_with(self.versions, posted, version, most))
 
     def with_posted(self, posted: Posted, version: int, most: int) -> TopicState:
         """The state with one more version to write by, which another process has registered."""
@@ -113,13 +113,15 @@ class TopicState:
     def with_refusal(self, question: Question, refusal: Refusal, most: int) -> TopicState:
         return replace(self, refusals=_with(self.refusals, question, refusal, most))
 
-    def with_witnesses(self, witnesses: tuple[SchemaVersion, ...]) -> TopicState:
-        """The state whose next check compares these versions."""
-        return replace(self, witnesses=witnesses)
+    def with_witness(self, known: SchemaVersion) -> TopicState:
+        """The state whose next check compares this version, too."""
+        others = [each for each in self.witnesses if each.info.version != known.info.version]
+        return replace(self, witnesses=(*others, known))
 
-    def confirmed(self, latest: SchemaVersion) -> TopicState:
-        """The state after a check: the registry has just answered that this is the latest schema."""
-        return replace(self, witnesses=(latest,), asked=time.monotonic())
+    def confirmed(self, known: SchemaVersion, compared: tuple[SchemaVersion, ...]) -> TopicState:
+        """The state after a check that compared these witnesses; ``known`` is the witness for the next check."""
+        others = [] if self.witnesses == compared else [each for each in self.witnesses if each not in compared]
+        return replace(self, witnesses=(known, *others), asked=time.monotonic())
 
     def expired(self) -> TopicState:
         """The state without refusals and with an outdated latest schema, so that the registry is asked again."""
@@ -147,9 +149,14 @@ class TopicState:
         """The state of a topic that was checked, and is not in use until it is used again."""
         return replace(self, in_use=False)
 
-    def _newer(self, known: SchemaVersion) -> SchemaVersion:
-        newest = self.newest
-        return known if newest is None or newest.info.version <= known.info.version else newest
+    def _met(self, known: SchemaVersion, **more: Any) -> TopicState:
+        newest, witnesses = self.newest, self.witnesses
+        if newest is None or newest.info.version <= known.info.version:
+            newest = known
+        if not witnesses or not witnesses[0].info.timestamp:
+            same = bool(witnesses) and witnesses[0].info.version == known.info.version
+            witnesses = (known, *witnesses[same:])
+        return replace(self, newest=newest, witnesses=witnesses, **more)
 
     def contradiction(self, info: SchemaInfo, limits: Limits, *, latest: bool = False) -> str:
         """Why the registry's answer contradicts the known schemas of the topic; empty if there is no contradiction.
@@ -161,27 +168,27 @@ class TopicState:
         highest = self.newest.info.version
         if latest and info.version < highest:
             return f"its latest version is {info.version}, and was {highest} before"
-        known = self.schemas.get(info.version)
-        for each in (self.newest, *self.witnesses):
-            if known is None and each.info.version == info.version:
-                known = each
-        if known is None:
-            return ""
-        before = known.info.timestamp
-        if before and info.timestamp and before != info.timestamp:
-            return f"version {info.version} has a different registration time than before"
-        if not known.agrees(info, limits):
-            return f"version {info.version} has a different schema than before"
+        last = None
+        for known in (self.schemas.get(info.version), self.newest, *self.witnesses):
+            if known is None or known is last or known.info.version != info.version:
+                continue
+            last, before = known, known.info.timestamp
+            if before and info.timestamp and before != info.timestamp:
+                return f"version {info.version} has a different registration time than before"
+            if not known.agrees(info, limits):
+                return f"version {info.version} has a different schema than before"
         return ""
 
     def learnt(self) -> tuple[PickledSchema, ...]:
         """All known versions, for a pickle."""
         latest = None if self.latest is None else self.latest.known.version
-        times = {version: known.info.timestamp for version, known in self.schemas.items()}
-        found = {(version, Posted.of(known.info)) for version, known in self.schemas.items()}
+        witnesses = {known.info.version: known for known in self.witnesses}
+        read = {**witnesses, **self.schemas}
+        found = {(version, Posted.of(known.info)) for version, known in read.items()}
         found |= {(version, posted) for posted, version in self.versions.items()}
+        times = {version: known.info.timestamp for version, known in read.items()}
         return tuple(
-            PickledSchema(self.topic, version, posted, version == latest, times.get(version, 0))
+            PickledSchema(self.topic, version, posted, version == latest, times.get(version, 0), version in witnesses)
             for version, posted in sorted(found)
         )
 
@@ -317,10 +324,10 @@ class Topics:
                 self.forget(topic)
                 continue
             before = self.get(topic)
-            known = [self._learn(one) for one in ones]
-            if not any(one.version in before.schemas or one.posted in before.versions for one in ones):
-                witnesses = (*before.witnesses, known[-1])
-                self.change(topic, partial(TopicState.with_witnesses, witnesses=witnesses))
+            for one in sorted(ones, key=lambda one: not one.witness):
+                known = self._learn(one)
+                if one.witness and one.version not in before.schemas and one.posted not in before.versions:
+                    self.change(topic, partial(TopicState.with_witness, known=known))
         return {topic: why for topic, why in doubtful.items() if why}
 
     def _doubt(self, topic: TopicName, learnt: list[PickledSchema]) -> str:

@@ -11,7 +11,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import ClassVar, Protocol
+from typing import ClassVar, Final, Protocol
 from weakref import WeakMethod, ref
 
 from streamnative_serdes.errors import RegistryUnavailableError, SchemaNotFoundError, SerdesError
@@ -23,6 +23,7 @@ from .topic_state import Topics, TopicState
 logger = logging.getLogger(__name__)
 
 REFRESH_SECONDS = 2.0  # how long to wait for the registry where an older answer is at hand
+_MOST_QUESTIONS: Final = 3  # for single versions in a check; for more, one question for all
 
 
 class User(Protocol):
@@ -104,51 +105,65 @@ class Inspector:
         return True
 
     def latest(self, topic: TopicName, patience: float | None) -> SchemaVersion:
-        """The topic's latest schema, with one GET; ``patience`` as SchemaRegistryClient has it."""
+        """The topic's latest schema, with one GET, and more while there are witnesses to compare.
+
+        ``patience`` as SchemaRegistryClient has it.
+        """
+        before = self._topics.get(topic)  # not afterwards: what is registered meanwhile is newer than the answer
         info = self._client.latest(topic, patience=patience)
-        self.compare(topic, info)
-        known = self._topics.keep(topic, info)
-        # Only now: a thread that doubts the topic waits until here.
-        self._topics.change(topic, partial(TopicState.confirmed, latest=known))
+        if not self.fits(before, info, latest=True) or not self._compare(before, info.version):
+            before = TopicState(topic)
+        known = before.newest
+        try:
+            known = self._topics.keep(topic, info)
+        finally:  # only now: a thread that doubts the topic waits until here
+            if known is not None:
+                step = partial(TopicState.confirmed, known=known, compared=before.witnesses)
+                self._topics.change(topic, step)
         return known
 
     def all_versions(self, topic: TopicName) -> list[SchemaVersion]:
         """All schemas of the topic, oldest first, with one GET; empty if there are none."""
+        before = self._topics.get(topic)
         infos = self._client.all_versions(topic)
         if infos:
-            self._compare_all(topic, infos)
-        elif self._topics.get(topic).newest is not None:
+            self._compare_all(before, infos)
+        elif before.newest is not None:
             self.lost(topic)
         known = [self._topics.keep(topic, info) for info in infos]
         if known:
-            self._topics.change(topic, partial(TopicState.confirmed, latest=known[-1]))
+            self._topics.change(topic, partial(TopicState.confirmed, known=known[-1], compared=before.witnesses))
         return known
 
-    def compare(self, topic: TopicName, latest: SchemaInfo) -> None:
-        """Forget the topic if ``latest`` cannot be its latest schema, or if a witness is another schema now."""
-        state = self._topics.get(topic)
-        if not self.fits(state, latest, latest=True):
-            return
+    def _compare(self, state: TopicState, latest: int) -> bool:
+        """Ask for the witnesses but the latest version. If one is another schema now, forget the topic."""
+        if len(state.witnesses) > _MOST_QUESTIONS:
+            infos = self._client.all_versions(state.topic)
+            return not infos or self._compare_all(state, infos)
+        asked = {latest}
         for witness in state.witnesses:
             version = witness.info.version
-            if version == latest.version:
+            if version in asked:
                 continue
+            asked.add(version)
             try:
-                known = self._client.by_version(topic, version, patience=REFRESH_SECONDS)
+                info = self._client.by_version(state.topic, version, patience=REFRESH_SECONDS)
             except SchemaNotFoundError:
-                self.lost(topic)
+                self.lost(state.topic)
                 continue
-            if not self.fits(self._topics.get(topic), known):
-                return
-            self._topics.keep(topic, known)  # its time of registration, which a POST does not report
+            if not self.fits(state, info):
+                return False
+            self._topics.keep(state.topic, info)  # its time of registration, which a POST does not report
+        return True
 
-    def _compare_all(self, topic: TopicName, infos: Sequence[SchemaInfo]) -> None:
-        """As :meth:`compare`, with all versions. A witness that is missing among them was deleted."""
-        state = self._topics.get(topic)
-        if self.fits(state, infos[-1], latest=True) and all(self.fits(state, info) for info in infos):
-            there = {info.version for info in infos}
-            if any(each.version not in there for each in state.witnesses):
-                self.lost(topic)
+    def _compare_all(self, state: TopicState, infos: Sequence[SchemaInfo]) -> bool:
+        """As :meth:`_compare`, with all versions. A witness that is missing among them was deleted."""
+        if not self.fits(state, infos[-1], latest=True) or not all(self.fits(state, info) for info in infos):
+            return False
+        there = {info.version for info in infos}
+        if any(each.info.version not in there for each in state.witnesses):
+            self.lost(state.topic)
+        return True
 
     def fits(self, state: TopicState, info: SchemaInfo, *, latest: bool = False) -> bool:
         """Whether ``info``, maybe the latest, agrees with the known schemas of a topic; if not, forget the topic."""

@@ -19,6 +19,7 @@ from waiting import exit_code, until
 from streamnative_serdes import (
     ConfigError,
     DecodeError,
+    IncompatibleSchemaError,
     KafkaAutoConsumeDeserializer,
     KafkaAvroDeserializer,
     KafkaAvroSerializer,
@@ -39,6 +40,7 @@ USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "n
 ORDER: dict[str, Any] = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "string"}]}
 COUNT: dict[str, Any] = {"type": "record", "name": "Count", "fields": [{"name": "n", "type": "double"}]}
 WIDER = {**USER, "fields": [*USER["fields"], {"name": "age", "type": ["null", "int"], "default": None}]}
+LONGER = {**ORDER, "fields": [*ORDER["fields"], {"name": "n", "type": "int", "default": 0}]}
 BOB, SEVEN = {"name": "bob"}, {"n": 7.0}
 TTL = {"cache.latest.ttl.sec": 3600}
 
@@ -197,15 +199,14 @@ def test_an_old_version_does_not_stay_because_a_higher_one_of_the_recreated_topi
 ) -> None:
     """Version 0 of both topics reads the same bytes; nobody has met version 1 before the topic was recreated."""
     often = conf(registry, **{"cache.latest.ttl.sec": 0.05})
-    longer = {**ORDER, "fields": [*ORDER["fields"], {"name": "n", "type": "int", "default": 0}]}
     old = KafkaAvroSerializer(conf(registry, **TTL), USER).serialize("t", BOB)
     reader = KafkaAvroDeserializer(often)
     assert reader.deserialize("t", old) == BOB
     new = recreate(ORDER)
     if way == "a registration":
-        KafkaAvroSerializer(often, longer).serialize("t", {"id": "o-2", "n": 3})
+        KafkaAvroSerializer(often, LONGER).serialize("t", {"id": "o-2", "n": 3})
     elif way != "none":
-        newer = KafkaAvroSerializer(elsewhere(registry), longer).serialize("t", {"id": "o-2", "n": 3})
+        newer = KafkaAvroSerializer(elsewhere(registry), LONGER).serialize("t", {"id": "o-2", "n": 3})
         assert newer is not None
         assert newer[9] == 1
         if way == "a message":
@@ -217,6 +218,93 @@ def test_an_old_version_does_not_stay_because_a_higher_one_of_the_recreated_topi
     until(lambda: reader.deserialize("t", new) == {"id": "o-1"})
 
 
+def binding_of(serdes: object) -> Binding:
+    return _call_path.policy_of(serdes).binding
+
+
+@pytest.mark.parametrize("knew_the_new_one", [False, True])
+def test_a_pickle_of_a_process_that_knew_both_topics_is_found_out(
+    registry: LocalRegistry, recreate: Callable[..., bytes], knew_the_new_one: bool
+) -> None:
+    there = KafkaAvroDeserializer(conf(registry, **TTL))
+    there.deserialize("t", KafkaAvroSerializer(elsewhere(registry), USER).serialize("t", BOB))
+    new = recreate(ORDER)
+    newer = KafkaAvroSerializer(elsewhere(registry), LONGER).serialize("t", {"id": "o-2", "n": 3})
+    there.deserialize("t", newer)
+    pickled = pickle.dumps(there)  # before its next check
+    Binding.forget()
+    here = KafkaAvroDeserializer(conf(registry, **TTL))
+    if knew_the_new_one:
+        here.deserialize("t", newer)
+        binding_of(here).confirm("t")
+    travelled = pickle.loads(pickled)
+    binding_of(here).confirm("t")
+    assert travelled.deserialize("t", new) == here.deserialize("t", new) == {"id": "o-1"}
+
+
+def test_a_reader_of_the_new_topic_notices_it_for_the_writer_of_the_process(
+    registry: LocalRegistry, recreate: Callable[..., bytes]
+) -> None:
+    writer, reader = KafkaAvroSerializer(conf(registry, **TTL), USER), KafkaAvroDeserializer(conf(registry, **TTL))
+    writer.serialize("t", BOB)
+    new = recreate(ORDER)
+    assert reader.deserialize("t", new) == {"id": "o-1"}
+    with pytest.raises(IncompatibleSchemaError):
+        writer.serialize("t", BOB)
+
+
+def test_the_same_first_schema_does_not_confirm_the_others_if_its_time_is_unknown(
+    registry: LocalRegistry, recreate: Callable[..., bytes]
+) -> None:
+    """After a restart of all producers, the first schema is often the same."""
+    writers = [KafkaAvroSerializer(conf(registry, **TTL), schema) for schema in (USER, WIDER)]
+    old = [writer.serialize("t", {**BOB, "age": 1}) for writer in writers]
+    assert [message and message[9] for message in old] == [0, 1]
+    recreate(USER, BOB)
+    sized = {**USER, "fields": [*USER["fields"], {"name": "size", "type": ["null", "int"], "default": None}]}
+    last = {**sized, "fields": [*sized["fields"], {"name": "z", "type": "int", "default": 0}]}
+    for version, schema in enumerate((sized, last), 1):
+        message = KafkaAvroSerializer(elsewhere(registry), schema).serialize("t", {**BOB, "size": 5, "z": 1})
+        assert message is not None
+        assert message[9] == version
+    binding_of(writers[0]).confirm("t")
+    again = writers[1].serialize("t", {**BOB, "age": 1})
+    assert again is not None
+    assert again[9] == 3
+
+
+def test_schemas_that_were_deleted_are_told_once_although_the_latest_cannot_be_read(
+    registry: LocalRegistry, caplog: pytest.LogCaptureFixture
+) -> None:
+    small = conf(registry, **TTL, **{"max.schema.size": 1000})
+    reader, writer = KafkaAvroDeserializer(small), KafkaAvroSerializer(small, WIDER)
+    reader.deserialize("t", KafkaAvroSerializer(elsewhere(registry), USER).serialize("t", BOB))
+    delete(registry, force=False)
+    reader.deserialize("t", writer.serialize("t", BOB))
+    large = {"name": "n", "type": "int", "default": 0, "doc": "x" * 1000}
+    register(registry, "t", "AVRO", {**WIDER, "fields": [*WIDER["fields"], large]})
+    for _ in range(3):
+        binding_of(reader).confirm("t")
+    assert caplog.text.count("the schemas of topic t were deleted") == 1
+    assert caplog.text.count("the limit is 1000") == 3
+
+
+def test_many_witnesses_are_compared_by_one_question(registry: LocalRegistry) -> None:
+    pickles = []
+    for number in range(5):
+        more = [{"name": f"f{n}", "type": "int", "default": 0} for n in range(number)]
+        Binding.forget()
+        writer = KafkaAvroSerializer(conf(registry, **TTL), {**USER, "fields": [*USER["fields"], *more]})
+        writer.serialize("t", BOB)
+        pickles.append(pickle.dumps(writer))
+    Binding.forget()
+    travelled = [pickle.loads(each) for each in pickles]
+    for calls in ({"GET schema": 1, "GET schemas": 1}, {"GET schema": 1}):
+        registry.reset_calls()
+        binding_of(travelled[0]).confirm("t")
+        assert registry.calls == calls
+
+
 def test_a_list_of_all_versions_is_compared_with_all_that_are_known(
     registry: LocalRegistry, recreate: Callable[..., bytes]
 ) -> None:
@@ -224,8 +312,7 @@ def test_a_list_of_all_versions_is_compared_with_all_that_are_known(
     reader = KafkaAvroDeserializer(conf(registry, **TTL))
     assert reader.deserialize("t", old) == BOB
     new = recreate(ORDER)
-    longer = {**ORDER, "fields": [*ORDER["fields"], {"name": "n", "type": "int", "default": 0}]}
-    newer = KafkaAvroSerializer(elsewhere(registry), longer).serialize("t", {"id": "o-2", "n": 3})
+    newer = KafkaAvroSerializer(elsewhere(registry), LONGER).serialize("t", {"id": "o-2", "n": 3})
     assert reader.deserialize("t", newer) == {"id": "o-2", "n": 3}
     assert reader.deserialize("t", new) == {"name": "o-1"}, "the documented limit"
     reader.warm_up("t")
@@ -251,12 +338,11 @@ def test_a_version_of_an_old_pickle_does_not_stay_in_a_process_that_knows_anothe
     registry: LocalRegistry, recreate: Callable[..., bytes], old_first: bool
 ) -> None:
     often = conf(registry, **{"cache.latest.ttl.sec": 0.05})
-    longer = {**ORDER, "fields": [*ORDER["fields"], {"name": "n", "type": "int", "default": 0}]}
     there = KafkaAvroDeserializer(often)
     there.deserialize("t", KafkaAvroSerializer(conf(registry, **TTL), USER).serialize("t", BOB))
     pickled = pickle.dumps(there)
     new = recreate(ORDER)
-    newer = KafkaAvroSerializer(elsewhere(registry), longer).serialize("t", {"id": "o-2", "n": 3})
+    newer = KafkaAvroSerializer(elsewhere(registry), LONGER).serialize("t", {"id": "o-2", "n": 3})
     Binding.forget()
     reader = pickle.loads(pickled) if old_first else KafkaAvroDeserializer(often)
     assert reader.deserialize("t", newer) == {"id": "o-2", "n": 3}

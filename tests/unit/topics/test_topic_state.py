@@ -392,8 +392,8 @@ def test_a_pickle_carries_the_known_schemas() -> None:
     topics.keep(name("other"), info(0))
     learnt = topics.learnt([T, T, name("never met")])
     assert learnt == (
-        PickledSchema(T, 0, Posted("AVRO", INT), False, 7),
-        PickledSchema(T, 1, Posted("AVRO", '"long"'), True, 8),
+        PickledSchema(T, 0, Posted("AVRO", INT), False, 7, witness=True),
+        PickledSchema(T, 1, Posted("AVRO", '"long"'), True, 8, witness=False),
     )
 
     there = made()
@@ -407,24 +407,60 @@ def test_a_pickle_carries_the_known_schemas() -> None:
     assert there.get(T) is known, "what is bound by a state is bound again when another state takes its place"
 
 
-def test_the_next_check_compares_a_version_of_each_process_unless_one_knew_a_version_of_the_other() -> None:
-    def learnt(*versions: int) -> list[PickledSchema]:
-        return [
-            PickledSchema(T, version, Posted("AVRO", fixed(version + 1)), False, version + 1) for version in versions
-        ]
+def learnt(*versions: int, witness: int) -> list[PickledSchema]:
+    posted = {version: Posted("AVRO", fixed(version + 1)) for version in versions}
+    return [PickledSchema(T, each, posted[each], False, each + 1, each == witness) for each in versions]
 
+
+def witnesses(topics: Topics) -> list[int]:
+    return [each.version for each in topics.get(T).witnesses]
+
+
+def test_a_pickles_witness_becomes_one_unless_it_is_known_already() -> None:
     topics = made()
-    for more, witnesses in (((3, 4), [4]), ((4, 5), [4]), ((0, 1), [4, 1]), ((1, 2), [4, 1]), ((7,), [4, 1, 7])):
-        assert topics.learn(learnt(*more)) == {}
-        assert [each.version for each in topics.get(T).witnesses] == witnesses
-    here = made()
-    here.keep(T, info(2, 3, fixed(3)))
-    here.keep(T, info(6, 7, fixed(7)))
-    assert here.learn(learnt(0, 1)) == {}
-    assert [each.version for each in here.get(T).witnesses] == [2, 1]
-    assert here.learn([learnt(6)[0]._replace(timestamp=9)]) == {
-        T: "version 6 has a different registration time than before"
+    for more, witness, found in (
+        ((3, 4), 4, [4]),
+        ((4, 5), 4, [4]),
+        ((0, 1, 4), 0, [4, 0]),
+        ((1, 2), 1, [4, 0]),
+        ((7,), 7, [4, 0, 7]),
+    ):
+        assert topics.learn(learnt(*more, witness=witness)) == {}
+        assert witnesses(topics) == found
+    assert topics.learn([learnt(7, witness=7)[0]._replace(timestamp=9)]) == {
+        T: "version 7 has a different registration time than before"
     }
+
+
+def test_versions_are_witnesses_until_one_with_a_registration_time_is() -> None:
+    topics = made()
+    for version in (0, 1):
+        keep_registered(topics, T, fixed(version + 1), version)
+    assert witnesses(topics) == [1, 0]
+    topics.keep(T, info(1, 5, fixed(2)))
+    assert witnesses(topics) == [1, 0]
+    assert topics.get(T).witnesses[0].info.timestamp == 5
+    topics.keep(T, info(2, 6, fixed(3)))
+    assert witnesses(topics) == [1, 0]
+
+
+def test_a_check_leaves_the_witnesses_that_it_did_not_compare() -> None:
+    topics = made()
+    known = [topics.keep(T, info(version, version + 1, fixed(version + 1))) for version in range(3)]
+    before = topics.get(T)
+    topics.change(T, lambda state: state.with_witness(known[1]))
+    topics.change(T, lambda state: state.confirmed(known[2], before.witnesses))
+    assert witnesses(topics) == [2, 1]
+
+
+def test_all_that_is_known_of_a_version_is_compared() -> None:
+    """The schemas to read by are bounded, and may have been forgotten and asked for again."""
+    topics = made(capacity=1)
+    old = topics.keep(T, info(0, 0, fixed(1)))
+    topics.keep(T, info(1, 2, fixed(2)))
+    topics.change(T, lambda state: state.with_witness(old))
+    topics.keep(T, info(0, 3, fixed(3)))
+    assert topics.get(T).contradiction(info(0, 3, fixed(3)), Limits()) == "version 0 has a different schema than before"
 
 
 def test_a_registration_time_is_taken_over_from_a_pickle_that_has_it() -> None:

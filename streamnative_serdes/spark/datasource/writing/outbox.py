@@ -121,7 +121,8 @@ class Outbox:
         if not topic:
             return True
         with suppress(self._refused):
-            return self.producer.list_topics(topic, timeout=_LOOK_SECONDS).topics[topic].error is None
+            found = self.producer.list_topics(topic, timeout=_LOOK_SECONDS).topics.get(topic)
+            return found is not None and found.error is None
         return False
 
     def send(
