@@ -9,6 +9,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 from spark_topics import send
 
+from streamnative_serdes.errors import ConfigError
 from streamnative_serdes.spark import OffsetOutOfRangeError
 from streamnative_serdes.spark.datasource.offsets import brokers
 from streamnative_serdes.spark.datasource.offsets.bounds import Place
@@ -206,6 +207,18 @@ def test_a_first_batch_runs_again_where_its_start_was_the_latest_offset(
     produce()
     reader = stream(client, **options)
     assert ranges(reader, reader.initialOffset(), end) == []
+
+
+@pytest.mark.parametrize("options", [{}, {"startingOffsets": "earliest"}])
+def test_an_unfinished_first_batch_of_sparks_own_source_is_refused(
+    client: dict[str, str], produce: Produce, options: dict[str, str]
+) -> None:
+    """Spark's source stores where it began in a file that Python sources do not see."""
+    produce()
+    reader = stream(client, **options)
+    with pytest.raises(ConfigError, match="Spark's own source, whose first batch is not finished"):
+        reader.partitions(reader.initialOffset(), at(1))
+    assert ranges(reader, at(0), at(1)) == [(0, 1)]  # a later batch
 
 
 def test_a_first_batch_whose_messages_are_gone_is_an_error_when_it_runs_again(

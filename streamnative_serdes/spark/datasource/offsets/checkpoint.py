@@ -9,7 +9,8 @@ or read twice. So the end of the first batch has the batch's initial offsets, as
 reads the batch from there. The same holds for the end of a batch that continues with partitions which the batch before
 had left out.
 
-The form of Spark's own Kafka source, ``{"orders": {"0": 23}}``, is read too.
+The form of Spark's own Kafka source, ``{"orders": {"0": 23}}``, is read too. It does not say where the first batch
+began: Spark's source stores that in a file of its own, which Python sources do not see.
 """
 
 from __future__ import annotations
@@ -58,7 +59,17 @@ def after(start: Any, offsets: Mapping[Place, int], left: Mapping[Place, int] = 
 
 
 def begin_of(start: Any, end: Any) -> dict[Place, int]:
-    """The offsets at the beginning of a batch: ``start``, or the one that ``end`` contains; see :func:`restored`."""
+    """The offsets at the beginning of a batch: ``start``, or the one that ``end`` contains; see :func:`restored`.
+
+    Raises:
+        ConfigError: as :func:`restored`, or Spark's own source has planned the batch as its first one, from a start
+            that only this source knows.
+    """
+    if is_initial(start) and not _is_own(end):
+        raise ConfigError(
+            "the checkpoint is of Spark's own source, whose first batch is not finished, and does not say where it begins",
+            hint="let that source finish the batch first, or start the query with a new checkpointLocation",
+        )
     if _is_own(end) and _START in end and start != end:
         return restored({**end, "topics": end[_START]})
     return restored(start)

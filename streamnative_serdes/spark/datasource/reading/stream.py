@@ -144,7 +144,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         beginning of the next batch is known, also before PySpark 4.2.
         """
         self._known = end
-        begins, ends = begin_of(start, end), restored(end)
+        ends, begins = restored(end), begin_of(start, end)
         if is_initial(start):
             begins = self._begins_again(begins, ends)
         begins |= self._begins_of_new(begins, ends)
