@@ -188,7 +188,8 @@ def test_a_query_that_goes_on_without_a_start_asks_again_for_a_topic_that_is_mis
     once(monkeypatch, "existing", {"other": 1})
     assert stream(client).latestOffset()["topics"] == at(1)
     monkeypatch.setattr(Brokers, "existing", lambda _: {"other": 1})
-    assert stream(client, failOnDataLoss="false").latestOffset()["topics"] == {}
+    with pytest.raises(ConfigError, match="the topic does not exist"):
+        stream(client, failOnDataLoss="false").latestOffset()
 
 
 @pytest.mark.parametrize(
@@ -202,11 +203,52 @@ def test_a_query_that_goes_on_without_a_start_asks_again_for_a_topic_that_is_mis
 def test_a_first_batch_runs_again_where_its_start_was_the_latest_offset(
     client: dict[str, str], produce: Produce, options: dict[str, str]
 ) -> None:
-    """Before PySpark 4.2, its end alone is stored, and the start is asked for again."""
+    """Before PySpark 4.2, older versions stored its end alone, and the start is asked for again."""
     end = stream(client, **options).latestOffset()
+    old = {name: value for name, value in end.items() if name != "start"}
     produce()
-    reader = stream(client, **options)
-    assert ranges(reader, reader.initialOffset(), end) == []
+    for each in (end, old):
+        reader = stream(client, **options)
+        assert ranges(reader, reader.initialOffset(), each) == []
+
+
+def test_a_first_batch_runs_again_from_its_start_whatever_the_options_say_then(
+    client: dict[str, str], produce: Produce, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also before PySpark 4.2, where Spark asks for the end first."""
+    produce()
+    first = stream(client, startingOffsets="earliest")
+    end = first.latestOffset()
+    assert end == {**end, "topics": at(1), "start": at(0)}
+    assert ranges(first, first.initialOffset(), end) == [(0, 1)]
+    produce()
+    again = stream(client)
+    assert ranges(again, again.initialOffset(), end) == [(0, 1)]
+    monkeypatch.setattr(Brokers, "earliest", lambda *_: {("t", 0): 1})  # the task finds that the message is gone
+    again = stream(client, startingOffsets="earliest")
+    assert ranges(again, again.initialOffset(), end) == [(0, 1)]
+
+
+def test_a_topic_of_a_pattern_that_is_unknown_when_a_query_starts_goes_on_with_its_second_batch(
+    client: dict[str, str],
+    produce: Produce,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Before PySpark 4.2: a broker did not know the topic when Spark asked for the end of the first batch."""
+    produce()
+    own = Brokers.existing
+    for unknown in (1, 2):  # in this number of answers
+        left = iter([{"other": 1}] * unknown)
+        monkeypatch.setattr(Brokers, "existing", lambda self, left=left: next(left, None) or own(self))
+        reader = pattern(client)
+        end = reader.latestOffset()
+        caplog.clear()
+        assert batches(reader.initialOffset(), end)(reader) == []
+        assert "topic t: partition 0 was not known when the batch was planned; the next goes on at offset" in caplog.text
+        first: int = reader.initialOffset()["topics"]["t"]["0"]
+        produce()
+        assert batches(end, reader.latestOffset())(reader) == [("t", first, first + 1)]
 
 
 @pytest.mark.parametrize("options", [{}, {"startingOffsets": "earliest"}])

@@ -71,6 +71,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # What the next batch begins at, for PySpark before 4.2, which does not say so.
         self._known: dict[str, Any] | None = None
         self._latest: dict[Place, int] | None = None  # as of the last trigger
+        self._first: dict[Place, int] = {}  # where a query without a checkpoint starts
         self._last: dict[Place, int] | None = None  # where a query with Trigger.AvailableNow ends
         self._gone: set[Place] = set()  # partitions that are missing, and were reported
         self._left: dict[Place, int] = {}  # where partitions were that a batch has left out
@@ -83,7 +84,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         starts = settled(self._starts)
         if self._latest is not None:  # before PySpark 4.2, the end of the first batch is asked for before its start
             starts = {place: min(offset, self._latest.get(place, offset)) for place, offset in starts.items()}
-        self._known = initial(starts)
+        self._first = {**starts, **self._first}  # what the end of the first batch says already
+        self._known = initial(self._first)
         return self._known
 
     def _starts(self) -> dict[Place, int]:
@@ -116,7 +118,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         start = self._known if start is None else start
         if start is None:
             self._latest = self._first_ends() if self._last is None else self._last
-            self._known = stored(self._latest)
+            self._known = after(self.initialOffset(), self._latest)
             return self._known
         before = {**self._left, **restored(start)}
         self._latest = self._ends(before) if self._last is None else self._last_ends(before)
@@ -146,6 +148,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._known = end
         ends, begins = restored(end), begin_of(start, end)
         if is_initial(start):
+            if self._latest is not None:  # topics that were not known yet when the end was asked for
+                begins = {**restored(start), **begins}
             begins = self._begins_again(begins, ends)
         begins |= self._begins_of_new(begins, ends)
         self._leave_out({place: begins[place] for place in begins.keys() - ends.keys()})
@@ -156,7 +160,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return [InputPartition(span) for span in ranges_of(begins, ends, *self._cuts)]
 
     def _begins_again(self, begins: Mapping[Place, int], ends: Mapping[Place, int]) -> dict[Place, int]:
-        """The beginning of a first batch that runs again: before PySpark 4.2, only the batch's end is known.
+        """The beginning of a first batch that runs again, by a checkpoint of an older version: it has only the end.
 
         The end was the beginning as well, for partitions that began at their latest offsets.
         """
