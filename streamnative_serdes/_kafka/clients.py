@@ -51,6 +51,8 @@ _OWN_LOG: Final = ("log_level", "debug", "logger")
 _BROKERS: Final = ("bootstrap.servers", "metadata.broker.list")
 # Error codes of a client that cannot reach any broker.
 _AWAY: Final = ("_TRANSPORT", "_TIMED_OUT", "_ALL_BROKERS_DOWN", "_RESOLVE", "_SSL", "_AUTHENTICATION")
+# Error codes of a broker's answer that a topic or partition is missing; the client reports them with connection errors.
+UNKNOWN: Final = ("_UNKNOWN_PARTITION", "_UNKNOWN_TOPIC", "UNKNOWN_TOPIC_OR_PART", "UNKNOWN_TOPIC_ID")
 # Error codes while a partition or the cluster elects a leader.
 _ELECTING: Final = ("NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE", "NOT_CONTROLLER")
 _ELECTION_SECONDS: Final = 0.1  # between two questions
@@ -143,7 +145,9 @@ class ClientErrors:
         address, _, fault = said.partition(": ")
         # a KoP's refusal of a token has the time
         key = f"{address}: {_NUMBER.sub('', fault)}" if _NOT_SIGNED_IN in fault else said
-        if error.name() != "_ALL_BROKERS_DOWN":
+        if error.name() in UNKNOWN:
+            logger.warning("Kafka client of topic %s: %s", self.topic, said)
+        elif error.name() != "_ALL_BROKERS_DOWN":
             if key not in self._said:
                 logger.warning("Kafka client of topic %s: %s", self.topic, said)
             self._said.pop(key, None)

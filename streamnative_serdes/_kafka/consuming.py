@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from streamnative_serdes._closing import Closing
+from streamnative_serdes.errors import SerdesError
 
-from .clients import BrokerRefusedError, BrokerUnavailableError, ClientErrors, ask, client
+from .clients import UNKNOWN, BrokerRefusedError, BrokerUnavailableError, ClientErrors, ask, client
 from .topics import Range, bounds_of, for_consumer, metadata, partitions_of
 
 if TYPE_CHECKING:
@@ -318,10 +319,17 @@ class RangeReader:
             self._halted[partition] = (place, self._time())
 
     def _lost(self, partition: int) -> OffsetsGoneError | None:
-        """The error of a partition that ends before its ranges."""
-        low, high = bounds_of(self._consumer, self._errors, self._topic, partition)
+        """The error of a partition that ends before its ranges, or no longer exists."""
         end = self._left[partition][-1][1]
-        found = f"expected messages up to offset {end}, but the partition ends at {high}"
+        try:
+            low, high = bounds_of(self._consumer, self._errors, self._topic, partition)
+        except KafkaException as error:
+            if isinstance(error, SerdesError) or error.args[0].name() not in UNKNOWN:
+                raise
+            low = high = 0
+            found = "the topic or the partition no longer exists"
+        else:
+            found = f"expected messages up to offset {end}, but the partition ends at {high}"
         return (
             OffsetsGoneError(self._topic, partition, self.places[partition], (low, high), found) if high < end else None
         )

@@ -134,6 +134,13 @@ def test_messages_beyond_the_end_of_the_partition_are_lost_or_left_out(kafka: di
     assert list(read_range(kafka, beyond, Patience(fail=False))) == []
 
 
+def test_a_partition_that_no_longer_exists_is_lost_or_left_out(kafka: dict[str, Any]) -> None:
+    span = Range("t", 7, 3, 5)
+    with pytest.raises(OffsetOutOfRangeError, match=r"partition 7 from offset 3: the topic or .* no longer exists"):
+        list(read_range(kafka, span, Patience(seconds=2.0)))
+    assert list(read_range(kafka, span, Patience(fail=False, seconds=2.0))) == []
+
+
 def test_a_task_does_not_wait_forever(kafka: dict[str, Any]) -> None:
     with pytest.raises(OffsetOutOfRangeError, match="but the partition ends at 0"):
         list(read_range(kafka, Range("t", 1, 0, 5), Patience(seconds=0.01)))

@@ -245,7 +245,9 @@ def test_a_topic_of_a_pattern_that_is_unknown_when_a_query_starts_goes_on_with_i
         end = reader.latestOffset()
         caplog.clear()
         assert batches(reader.initialOffset(), end)(reader) == []
-        assert "topic t: partition 0 was not known when the batch was planned; the next goes on at offset" in caplog.text
+        assert (
+            "topic t: partition 0 was not known when the batch was planned; the next goes on at offset" in caplog.text
+        )
         first: int = reader.initialOffset()["topics"]["t"]["0"]
         produce()
         assert batches(end, reader.latestOffset())(reader) == [("t", first, first + 1)]
@@ -365,3 +367,36 @@ def test_a_topic_that_a_batch_was_planned_without_and_that_stays_missing_is_an_e
     monkeypatch.setattr(Brokers, "existing", own)
     end = reader.latestOffset()
     assert batches(waiting, end)(reader) == [("t", 2, 3)]
+
+
+@pytest.mark.parametrize("fail", ["true", "false"])
+def test_a_batch_that_runs_again_leaves_out_a_topic_that_was_deleted_meanwhile(
+    client: dict[str, str],
+    produce: Produce,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    fail: str,
+) -> None:
+    for _ in range(2):
+        produce()
+    here: Any = {"t": {"0": 1}}
+    start, end = here | {"deleted": {"0": 0}}, at(2) | {"deleted": {"0": 1}}
+    reader = stream(client, subscribe="t,deleted", failOnDataLoss=fail)
+    again = batches(start, end)
+    if fail == "true":
+        with pytest.raises(OffsetOutOfRangeError, match="topic deleted: partition 0 no longer exists"):
+            again(reader)
+        return
+    assert again(reader) == [("t", 1, 2)]
+    assert "topic deleted: partition 0 no longer exists" in caplog.text
+    asked = reader._brokers.calls["topics"]
+    caplog.clear()
+    then = reader.latestOffset(end, ALL)
+    assert not caplog.text  # it was said already
+    assert reader._brokers.calls["topics"] == asked + 1
+    batches(end, then)(reader)
+    assert reader._brokers.calls["topics"] == asked + 1  # an ordinary batch does not ask
+    # a topic that the options no longer name is read all the same, and one that is briefly unknown is asked for again
+    assert batches(start, end)(stream(client)) == [("deleted", 0, 1), ("t", 1, 2)]
+    once(monkeypatch, "existing", {"other": 1})
+    assert ranges(stream(client), here, at(2)) == [(1, 2)]

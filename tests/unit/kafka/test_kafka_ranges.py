@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 from scripted_consumer import END, ScriptedConsumer, at
 
 from streamnative_serdes._kafka import (
@@ -19,6 +19,7 @@ from streamnative_serdes._kafka import (
     StalledError,
     clients,
     consuming,
+    topics,
 )
 
 ENDS = pytest.mark.parametrize("ends", [True, False], ids=["kafka", "kop"])
@@ -111,6 +112,30 @@ def test_a_recreated_topic_that_ends_before_the_range_is_an_error(ends: bool) ->
     reader.start({0: [(4, 9)]})
     with pytest.raises(OffsetsGoneError, match="expected messages up to offset 9, but the partition ends at 4"):
         list(reader.messages(500))
+
+
+@pytest.mark.parametrize("code", [KafkaError._UNKNOWN_PARTITION, KafkaError.UNKNOWN_TOPIC_OR_PART])
+def test_a_partition_that_no_longer_exists_is_an_error_of_its_offsets(
+    code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client reports it among its connection errors, and does not say so to whoever consumes."""
+    monkeypatch.setattr(topics, "_NEW_SECONDS", 0.0)
+    consumer = ScriptedConsumer({0: (0, 9, range(9))})
+
+    def unknown(*_: Any, **__: Any) -> tuple[int, int]:
+        raise KafkaException(KafkaError(code))
+
+    reader = reader_of(consumer, patience=-1.0)
+    reader.start({0: [(0, 9)]})
+    assert len(reader.take(4)) == 4
+    monkeypatch.setattr(consumer, "consume", lambda *_: [])
+    monkeypatch.setattr(consumer, "get_watermark_offsets", unknown)
+    reader._errors(KafkaError(code, "t [0]: topic does not exist"))
+    with pytest.raises(
+        OffsetsGoneError, match=r"partition 0 from offset 4: the topic or .* no longer exists"
+    ) as caught:
+        reader.take(500)
+    assert (caught.value.place, caught.value.bounds) == (4, (0, 0))
 
 
 def test_a_range_without_progress_is_an_error_that_names_it() -> None:

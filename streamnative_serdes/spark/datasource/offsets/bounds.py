@@ -58,6 +58,10 @@ class Topics:
         """Whether the topic is to be read."""
         return topic in self.names if self.pattern is None else re.fullmatch(self.pattern, topic) is not None
 
+    def chooses(self, place: Place) -> bool:
+        """Whether the partition is to be read."""
+        return self.matches(place[0]) if self.assigned is None else place in self.assigned
+
 
 def _pattern(value: str) -> str:
     if not value:

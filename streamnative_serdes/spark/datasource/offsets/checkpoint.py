@@ -67,7 +67,7 @@ def begin_of(start: Any, end: Any) -> dict[Place, int]:
     """
     if is_initial(start) and not _is_own(end):
         raise ConfigError(
-            "the checkpoint is of Spark's own source, whose first batch is not finished, and does not say where it begins",
+            "the checkpoint is of Spark's own source, whose first batch is not finished: its start is not known",
             hint="let that source finish the batch first, or start the query with a new checkpointLocation",
         )
     if _is_own(end) and _START in end and start != end:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -154,6 +154,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         begins |= self._begins_of_new(begins, ends)
         self._leave_out({place: begins[place] for place in begins.keys() - ends.keys()})
         ends = {place: offset for place, offset in ends.items() if place in begins}
+        if self._latest is None:  # the batch was planned before the query started again
+            ends = self._those_left(begins, ends)
         for place, offset in sorted(ends.items()):
             if offset < begins[place]:
                 self._ends_before(place, offset, begins[place])
@@ -176,7 +178,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """
         if not missing:
             return
-        there = self._again(lambda: missing.keys() & set(self._brokers.left()), lambda found: found == missing.keys())
+        there = self._there(missing.keys())
         for place in sorted(missing):
             if place in there:
                 logger.warning(
@@ -188,6 +190,22 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 self._lost(place, _MISSING, HIDDEN_HINT)
         self._left |= missing
         self._gone |= missing.keys() - there
+
+    def _those_left(self, begins: Mapping[Place, int], ends: Mapping[Place, int]) -> dict[Place, int]:
+        """``ends`` without the partitions that the batch would read, and that no longer exist."""
+        chooses = self._plan.topics.chooses
+        asked = {place for place, offset in ends.items() if begins[place] < offset and chooses(place)}
+        gone = asked - self._there(asked)
+        for place in sorted(gone):
+            self._lost(place, _MISSING, HIDDEN_HINT)
+        self._gone |= gone
+        return {place: offset for place, offset in ends.items() if place not in gone}
+
+    def _there(self, asked: Set[Place]) -> Set[Place]:
+        """Those of the partitions that exist now."""
+        if not asked:
+            return asked
+        return self._again(lambda: asked & set(self._brokers.left()), lambda found: found == asked)
 
     def _begins_of_new(self, begins: Mapping[Place, int], ends: Mapping[Place, int]) -> dict[Place, int]:
         """The beginnings of added partitions and topics, which are read from their first offsets."""
