@@ -164,7 +164,7 @@ def test_a_batch_without_a_start_keeps_the_offsets_of_the_one_before(
             with pytest.raises(OffsetOutOfRangeError, match="partition 0 no longer exists"):
                 reader.latestOffset()
         else:
-            assert reader.latestOffset() == end
+            assert reader.latestOffset()["topics"] == {}
         monkeypatch.undo()
 
 
@@ -303,7 +303,7 @@ def pattern(client: dict[str, str], **options: str) -> StreamReader:
 
 
 @pytest.mark.parametrize("fail", ["true", "false"])
-def test_a_query_with_a_pattern_that_goes_on_keeps_a_topic_that_is_missing(
+def test_a_query_with_a_pattern_that_goes_on_asks_again_for_a_topic_that_is_missing(
     client: dict[str, str], produce: Produce, monkeypatch: pytest.MonkeyPatch, fail: str
 ) -> None:
     """Before PySpark 4.2, Spark tells where the query was by a batch without offsets, and then asks for an end."""
@@ -321,7 +321,7 @@ def test_a_query_with_a_pattern_that_goes_on_keeps_a_topic_that_is_missing(
             with pytest.raises(OffsetOutOfRangeError, match="partition 0 no longer exists"):
                 reader.latestOffset()
         else:
-            assert reader.latestOffset() == last
+            assert reader.latestOffset()["topics"] == {"other": {"0": 0}}
         monkeypatch.undo()
 
 
@@ -345,28 +345,61 @@ def test_a_topic_that_a_batch_was_planned_without_goes_on_with_the_next_batch(
         assert reader.latestOffset(**({"start": end} if given else {})) == end  # nothing is new
 
 
-def test_a_topic_that_a_batch_was_planned_without_and_that_stays_missing_is_an_error_or_waited_for(
-    client: dict[str, str], produce: Produce, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("left_out", [True, False])
+def test_a_topic_that_was_missing_is_read_from_its_first_message_when_it_is_back(
+    client: dict[str, str],
+    produce: Produce,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    left_out: bool,
 ) -> None:
+    """It may have been created again. With failOnDataLoss=true, that it is missing is an error."""
     for _ in range(3):
         produce()
     start: Any = at(2) | {"other": {"0": 0}}
     without = {"format": 1, "source": "streamnative-kafka", "topics": {"other": {"0": 0}}}
     own = Brokers.existing
     monkeypatch.setattr(Brokers, "existing", lambda _: {"other": 1})
+    reader = pattern(client)
     with pytest.raises(OffsetOutOfRangeError, match="partition 0 no longer exists"):
-        batches(start, without)(pattern(client))
+        batches(start, without)(reader) if left_out else reader.latestOffset(start, ALL)
     reader = pattern(client, failOnDataLoss="false")
+    if not left_out:
+        assert reader.latestOffset(start, ALL) == without
     assert batches(start, without)(reader) == []
+    assert caplog.text.count("topic t: partition 0 no longer exists") == 1
     asked = reader._brokers.calls
     monkeypatch.setattr(Brokers, "existing", lambda _: asked.update(existing=1) or {"other": 1})
-    waiting = reader.latestOffset()
+    assert reader.latestOffset() == without
     assert asked["existing"] == 1  # that it is gone was said: it is not asked for again
-    assert waiting["topics"] == start
-    assert batches(without, waiting)(reader) == batches(without, waiting)(pattern(client, failOnDataLoss="false")) == []
     monkeypatch.setattr(Brokers, "existing", own)
     end = reader.latestOffset()
-    assert batches(waiting, end)(reader) == [("t", 2, 3)]
+    for each in (reader, pattern(client)):
+        assert batches(without, end)(each) == [("t", 0, 3)]
+
+
+def test_a_topic_that_is_missing_while_a_batch_waits_for_more_messages_is_new_when_it_is_back(
+    client: dict[str, str], produce: Produce, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    produce()
+    reader = pattern(client, failOnDataLoss="false", minOffsetsPerTrigger="9")
+    end: Any = at(1) | {"other": {"0": 0}}
+    assert reader.latestOffset(end) == end  # the first batch does not wait
+    with monkeypatch.context() as patch:
+        patch.setattr(Brokers, "existing", lambda _: {"other": 1})
+        end = reader.latestOffset(end)
+        assert end["topics"] == {"other": {"0": 0}}
+
+
+def test_topics_that_the_options_no_longer_name_keep_their_offsets(client: dict[str, str], produce: Produce) -> None:
+    for _ in range(2):
+        produce()
+    start: Any = at(1) | {"other": {"0": 0}}
+    reader = stream(client, subscribe="other", failOnDataLoss="false")
+    end = reader.latestOffset(start, ALL)
+    assert end == start
+    again = stream(client, subscribe="t,other")
+    assert batches(end, again.latestOffset(end, ALL))(again) == [("t", 1, 2)]
 
 
 @pytest.mark.parametrize("fail", ["true", "false"])

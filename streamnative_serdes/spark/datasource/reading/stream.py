@@ -129,7 +129,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if type(limit).__name__ == "ReadAllAvailable":
             return ends
         if self._last is None and self._delay is not None and self._delay.skips(before, ends):
-            return before
+            return {place: offset for place, offset in before.items() if place in ends}
         most = getattr(limit, "max_rows", None)
         if most is None:
             return ends
@@ -152,7 +152,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 begins = {**restored(start), **begins}
             begins = self._begins_again(begins, ends)
         begins |= self._begins_of_new(begins, ends)
-        self._leave_out({place: begins[place] for place in begins.keys() - ends.keys()})
+        self._leave_out({place: begins[place] for place in begins.keys() - ends.keys() - self._gone})
         ends = {place: offset for place, offset in ends.items() if place in begins}
         if self._latest is None:  # the batch was planned before the query started again
             ends = self._those_left(begins, ends)
@@ -188,8 +188,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 )
             else:
                 self._lost(place, _MISSING, HIDDEN_HINT)
-        self._left |= missing
-        self._gone |= missing.keys() - there
+        self._left |= {place: missing[place] for place in there}
 
     def _those_left(self, begins: Mapping[Place, int], ends: Mapping[Place, int]) -> dict[Place, int]:
         """``ends`` without the partitions that the batch would read, and that no longer exist."""
@@ -241,8 +240,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         beginning of the query; see :meth:`_leave_out`.
         """
         topics = self._plan.topics
-        ends = self._ends(dict.fromkeys(topics.assigned or {(name, 0) for name in topics.names}, 0))
-        return {place: end for place, end in ends.items() if place not in self._gone}
+        return self._ends(dict.fromkeys(topics.assigned or {(name, 0) for name in topics.names}, 0))
 
     def _again(self, ask: Callable[[], _Answer], is_complete: Callable[[_Answer], bool]) -> _Answer:
         """Repeat a question, ``fetchOffset.numRetries`` times at most, until its answer is complete."""
@@ -259,7 +257,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # Messages may have come before Spark asked where to start, or the broker knew less than it does now.
         if stale := [place for place in before if last.get(place, -1) < before[place]]:
             found = self._ends(before)
-            last |= {place: found[place] for place in stale}
+            last |= {place: found[place] for place in stale if place in found}
         self._last = last  # so that messages that come later do not move the end again
         return last
 
@@ -269,7 +267,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return [place for place in known if ends.get(place, -1) < before[place]]
 
     def _kept(self, before: Mapping[Place, int], ends: Mapping[Place, int]) -> dict[Place, int]:
-        """``ends``; with ``failOnDataLoss=false``, missing partitions stay where they are, and may come back."""
+        """``ends``; with ``failOnDataLoss=false``, without missing partitions.
+
+        A partition that comes back is new then, and is read from its first message: the topic may have been created
+        again, and its first messages must not be skipped. Partitions that the options no longer name keep their
+        offsets.
+        """
         for place in self._behind(before, ends):
             if place in ends:
                 self._ends_before(place, ends[place], before[place])
@@ -277,7 +280,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 self._lost(place, _MISSING, HIDDEN_HINT)
         missing = before.keys() - ends.keys()
         self._gone = set(missing)
-        return {**ends, **{place: before[place] for place in missing}}
+        self._left = {place: offset for place, offset in self._left.items() if place in ends}
+        chooses = self._plan.topics.chooses
+        return {**ends, **{place: before[place] for place in missing if not chooses(place)}}
 
     def _ends_before(self, place: Place, end: int, begin: int) -> None:
         reason = _OPEN if self._brokers.committed else None
