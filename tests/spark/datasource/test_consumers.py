@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import KafkaError, Producer
 from program import printed
 from scripted_consumer import ScriptedConsumer
 from waiting import until
@@ -48,6 +48,18 @@ def test_a_consumer_is_used_again_for_the_same_configuration_alone(kafka: dict[s
     pool.close()
     assert pool.idle == 0
     assert use(pool, kafka) is not first
+
+
+def test_errors_of_a_consumer_that_is_used_again_are_of_its_task(kafka: dict[str, Any]) -> None:
+    pool = Pool()
+    first = use(pool, kafka)
+    with pool.lease(kafka, "t") as leased:
+        leased.errors(KafkaError(KafkaError._TRANSPORT, "x:1: Connection refused"))
+    with pool.lease(kafka, "other") as leased:
+        assert leased.consumer is first
+        assert str(leased.errors) == ""
+        assert leased.errors.error(1.0).topic == "other"
+    pool.close()
 
 
 def test_two_tasks_never_share_a_consumer(kafka: dict[str, Any]) -> None:

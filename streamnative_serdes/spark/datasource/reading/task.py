@@ -150,6 +150,8 @@ class Pool:
         """A consumer with this configuration, for the block alone. After an error, it is closed."""
         key = repr(sorted(kafka.items()))
         leased = self._take(key) or self._open(kafka, topic)
+        leased.errors.topic = topic
+        leased.errors.clear()
         try:
             yield leased
             leased.consumer.unassign()
