@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, DataSourceStreamWriter, DataSourceWriter
 from pyspark.sql.types import StructType
 
-from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.errors import ConfigError, SerdesError
 
 from .user_options import names
 from .user_options.secrets import warn_of_literal_secrets
@@ -47,9 +47,13 @@ class Source:
         return batch.PushingReader(planned) if batch.is_enabled() else batch.BatchReader(planned)
 
     def stream_reader(self, schema: StructType) -> DataSourceStreamReader:
+        """The reader of a stream. If the options are wrong, its methods raise the error."""
         from .reading.stream import stream_reader
 
-        return stream_reader(self._checked(schema))
+        try:
+            return stream_reader(self._checked(schema))
+        except SerdesError as error:
+            return _FailedStreamReader(error)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         from .writing.writers import writer
@@ -87,6 +91,21 @@ class Source:
                 hint="leave out .schema(...); columns=... chooses fields, and reader.schema the schema",
             )
         return planned
+
+
+class _FailedStreamReader(DataSourceStreamReader):
+    """Raises the error that prevented a stream's reader.
+
+    Spark, up to 4.3 at least, stops the reader although it was not created, and reports an UnboundLocalError instead.
+    """
+
+    def __init__(self, error: SerdesError) -> None:
+        self._error = error
+
+    def _fail(self, *_given: Any) -> NoReturn:
+        raise self._error
+
+    initialOffset = latestOffset = partitions = read = _fail  # type: ignore[assignment]  # noqa: N815 (Spark's names)
 
 
 def _without_options(what: str) -> ConfigError:

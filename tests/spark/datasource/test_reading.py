@@ -13,7 +13,7 @@ import pytest
 import spark_topics
 from confluent_kafka import Producer
 from program import printed
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 from waiting import HANG_SECONDS
@@ -25,6 +25,7 @@ from streamnative_serdes.spark.datasource.offsets.bounds import Topics
 from streamnative_serdes.spark.datasource.offsets.brokers import Brokers
 from streamnative_serdes.spark.datasource.reading.columns import Plan, plan
 from streamnative_serdes.spark.datasource.reading.stream import HAS_LIMITS, stream_reader
+from streamnative_serdes.spark.session.local import reason
 from streamnative_serdes.testing import LocalRegistry, MockBroker
 
 FORMAT, PARTITIONS, COUNT = "streamnative-kafka", 4, 40
@@ -408,6 +409,17 @@ def test_a_topic_that_brokers_do_not_know_while_a_query_starts_is_read_once(
             query.stop()
             assert hidden.read_text() == "0"
     assert sorted(found) == [(topic, offset) for topic in topics for offset in range(6)]
+
+
+def test_an_error_in_the_options_of_a_stream_is_what_spark_reports(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark hides what a reader raises when it is made: it stops the reader then, which does not exist."""
+    options = {"kafka.bootstrap.servers": "127.0.0.1:1", "subscribe": "t", "startingOffsets": "erliest"}
+    writer = spark.readStream.format(FORMAT).options(**options).load().writeStream.format("noop")
+    for trigger in ({"availableNow": True}, {"processingTime": "1 second"}):
+        query = writer.option("checkpointLocation", str(tmp_path)).trigger(**trigger).start()  # type: ignore[arg-type]
+        with pytest.raises(StreamingQueryException) as caught:
+            query.awaitTermination()
+        assert "ConfigError: startingOffsets: expected earliest, latest, or JSON" in reason(str(caught.value))
 
 
 class Requests:

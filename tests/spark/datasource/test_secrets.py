@@ -197,7 +197,7 @@ def test_a_table_that_lost_its_options_in_spark_is_an_error_that_names_the_view(
         with pytest.raises(ConfigError, match=r"CREATE TABLE \.\.\. USING.*CREATE TEMPORARY VIEW"):
             source.reader(KAFKA_COLUMNS)
         with pytest.raises(ConfigError, match="CREATE TEMPORARY VIEW"):
-            source.stream_reader(KAFKA_COLUMNS)
+            source.stream_reader(KAFKA_COLUMNS).initialOffset()
 
 
 def test_the_options_of_create_table_are_recognized_by_their_second_names() -> None:
