@@ -391,6 +391,22 @@ def test_a_topic_that_is_missing_while_a_batch_waits_for_more_messages_is_new_wh
         assert end["topics"] == {"other": {"0": 0}}
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{"subscribe": "other"}, {"subscribe": "", "assign": '{"t": [1]}'}, {"subscribe": "", "subscribePattern": "o.*"}],
+)
+def test_a_partition_that_the_options_no_longer_name_is_an_error_that_says_so(
+    client: dict[str, str], options: dict[str, str]
+) -> None:
+    given = {name: value for name, value in {**client, **options}.items() if value}
+    reader = StreamReader(plan(given))
+    with pytest.raises(
+        OffsetOutOfRangeError, match=r"partition 0 was read before, and the options no longer name it.*name it again"
+    ) as caught:
+        reader.latestOffset(at(1), ALL)
+    assert "ACLs" not in str(caught.value)
+
+
 def test_topics_that_the_options_no_longer_name_keep_their_offsets(client: dict[str, str], produce: Produce) -> None:
     for _ in range(2):
         produce()

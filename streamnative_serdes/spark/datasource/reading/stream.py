@@ -42,6 +42,7 @@ _Answer = TypeVar("_Answer")
 HAS_LIMITS: Final = hasattr(DataSourceStreamReader, "getDefaultReadLimit")
 _DELAY_SECONDS: Final = 15 * 60.0
 _MISSING: Final = "no longer exists"
+_UNNAMED: Final = "was read before, and the options no longer name it"
 _OPEN: Final = (
     "with read_committed, a partition ends at its first open transaction: if the query has read with read_uncommitted "
     "before, start it again once that is over"
@@ -187,7 +188,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     missing[place],
                 )
             else:
-                self._lost(place, _MISSING, HIDDEN_HINT)
+                self._lost_whole(place)
         self._left |= {place: missing[place] for place in there}
 
     def _those_left(self, begins: Mapping[Place, int], ends: Mapping[Place, int]) -> dict[Place, int]:
@@ -196,7 +197,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         asked = {place for place, offset in ends.items() if begins[place] < offset and chooses(place)}
         gone = asked - self._there(asked)
         for place in sorted(gone):
-            self._lost(place, _MISSING, HIDDEN_HINT)
+            self._lost_whole(place)
         self._gone |= gone
         return {place: offset for place, offset in ends.items() if place not in gone}
 
@@ -277,7 +278,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if place in ends:
                 self._ends_before(place, ends[place], before[place])
             else:
-                self._lost(place, _MISSING, HIDDEN_HINT)
+                self._lost_whole(place)
         missing = before.keys() - ends.keys()
         self._gone = set(missing)
         self._left = {place: offset for place, offset in self._left.items() if place in ends}
@@ -287,6 +288,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _ends_before(self, place: Place, end: int, begin: int) -> None:
         reason = _OPEN if self._brokers.committed else None
         self._lost(place, f"ends at {end}, and was read up to {begin}; was the topic recreated?", reason)
+
+    def _lost_whole(self, place: Place) -> None:
+        if self._plan.topics.chooses(place):
+            self._lost(place, _MISSING, HIDDEN_HINT)
+        else:
+            self._lost(place, _UNNAMED, "name it again")
 
     def _lost(self, place: Place, found: str, reason: str | None = None) -> None:
         self._plan.patience.lost(f"partition {place[1]} {found}", place[0], reason)
