@@ -138,6 +138,7 @@ class ClientErrors:
         self.addresses = str(next((kafka[name] for name in _BROKERS if kafka.get(name)), ""))
         self.topic, self._also = topic, kafka.get("error_cb")
         self._said: dict[str, str] = {}  # the latest last; by the text, without its numbers if they change
+        self._unknown: set[str] = set()  # what was logged of missing topics and partitions
 
     def __call__(self, error: KafkaError) -> None:
         """The client's ``error_cb``, which is called while the client is polled."""
@@ -146,7 +147,9 @@ class ClientErrors:
         # a KoP's refusal of a token has the time
         key = f"{address}: {_NUMBER.sub('', fault)}" if _NOT_SIGNED_IN in fault else said
         if error.name() in UNKNOWN:
-            logger.warning("Kafka client of topic %s: %s", self.topic, said)
+            if said not in self._unknown:
+                logger.warning("Kafka client of topic %s: %s", self.topic, said)
+            self._unknown.add(said)
         elif error.name() != "_ALL_BROKERS_DOWN":
             if key not in self._said:
                 logger.warning("Kafka client of topic %s: %s", self.topic, said)
@@ -163,6 +166,7 @@ class ClientErrors:
     def clear(self) -> None:
         """Forget previous errors."""
         self._said.clear()
+        self._unknown.clear()
 
     def everywhere(self) -> bool:
         """Whether every address has had an error."""

@@ -89,6 +89,9 @@ class StalledError(BrokerUnavailableError):
         )
 
 
+MISSING: Final = "the topic or the partition no longer exists"
+
+
 class OffsetsGoneError(BrokerRefusedError):
     """The partition does not have offsets that were to be read: messages were deleted, or the topic was recreated.
 
@@ -96,11 +99,10 @@ class OffsetsGoneError(BrokerRefusedError):
     """
 
     def __init__(self, topic: str, partition: int, place: int, bounds: Range, found: str) -> None:
-        super().__init__(
-            f"cannot read partition {partition} from offset {place}: {found}",
-            topic=topic,
-            hint="messages were deleted before they were read, or the topic was recreated; run this again",
-        )
+        hint = "messages were deleted before they were read, or the topic was recreated; run this again"
+        if found == MISSING:
+            hint = "was it deleted, or do the ACLs not let this user DESCRIBE it?"
+        super().__init__(f"cannot read partition {partition} from offset {place}: {found}", topic=topic, hint=hint)
         self.partition, self.place, self.bounds, self.found = partition, place, bounds, found
 
 
@@ -327,7 +329,7 @@ class RangeReader:
             if isinstance(error, SerdesError) or error.args[0].name() not in UNKNOWN:
                 raise
             low = high = 0
-            found = "the topic or the partition no longer exists"
+            found = MISSING
         else:
             found = f"expected messages up to offset {end}, but the partition ends at {high}"
         return (

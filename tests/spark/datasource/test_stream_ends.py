@@ -246,7 +246,8 @@ def test_a_topic_of_a_pattern_that_is_unknown_when_a_query_starts_goes_on_with_i
         caplog.clear()
         assert batches(reader.initialOffset(), end)(reader) == []
         assert (
-            "topic t: partition 0 was not known when the batch was planned; the next goes on at offset" in caplog.text
+            "topic t: partition 0 was not known when the batch was planned; the next reads it from offset"
+            in caplog.text
         )
         first: int = reader.initialOffset()["topics"]["t"]["0"]
         produce()
@@ -334,15 +335,28 @@ def test_a_topic_that_a_batch_was_planned_without_goes_on_with_the_next_batch(
         produce()
     start: Any = at(2) | {"other": {"0": 0}}
     without = {"format": 1, "source": "streamnative-kafka", "topics": {"other": {"0": 0}}}
+    begin = 2 if fail == "true" else 0  # it was missing, may be a new topic, and no message may be skipped
     for given in ({}, {"start": without}):  # from PySpark 4.2 on, Spark says where the batch begins
         reader = pattern(client, failOnDataLoss=fail)
         assert batches(start, without)(reader) == []
         end = reader.latestOffset(**given)
         assert end["topics"] == at(3) | {"other": {"0": 0}}
         then = batches(without, end)
-        assert then(reader) == [("t", 2, 3)]
-        assert then(pattern(client, failOnDataLoss=fail)) == [("t", 2, 3)]  # killed, and started again
+        assert then(reader) == [("t", begin, 3)]
+        assert then(pattern(client, failOnDataLoss=fail)) == [("t", begin, 3)]  # killed, and started again
         assert reader.latestOffset(**({"start": end} if given else {})) == end  # nothing is new
+
+
+def test_the_end_of_a_query_that_ends_now_does_not_go_back_for_a_missing_topic(
+    client: dict[str, str], produce: Produce, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(3):
+        produce()
+    reader = pattern(client, failOnDataLoss="false")
+    reader.prepareForTriggerAvailableNow()
+    produce()
+    monkeypatch.setattr(Brokers, "existing", lambda _: {"other": 1})
+    assert reader.latestOffset(at(4) | {"other": {"0": 0}}, ALL)["topics"] == {"other": {"0": 0}}
 
 
 @pytest.mark.parametrize("left_out", [True, False])
@@ -419,7 +433,7 @@ def test_topics_that_the_options_no_longer_name_keep_their_offsets(client: dict[
 
 
 @pytest.mark.parametrize("fail", ["true", "false"])
-def test_a_batch_that_runs_again_leaves_out_a_topic_that_was_deleted_meanwhile(
+def test_a_batch_that_runs_again_says_that_a_topic_was_deleted_meanwhile(
     client: dict[str, str],
     produce: Produce,
     monkeypatch: pytest.MonkeyPatch,
@@ -436,7 +450,7 @@ def test_a_batch_that_runs_again_leaves_out_a_topic_that_was_deleted_meanwhile(
         with pytest.raises(OffsetOutOfRangeError, match="topic deleted: partition 0 no longer exists"):
             again(reader)
         return
-    assert again(reader) == [("t", 1, 2)]
+    assert again(reader) == [("deleted", 0, 1), ("t", 1, 2)], "the task says what it finds"
     assert "topic deleted: partition 0 no longer exists" in caplog.text
     asked = reader._brokers.calls["topics"]
     caplog.clear()

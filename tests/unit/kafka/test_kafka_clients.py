@@ -79,6 +79,17 @@ def test_a_refused_token_is_logged_once_and_the_hint_is_about_credentials(caplog
     assert found.hint == "the user name, the password or the token is invalid, or the token has expired"
 
 
+def test_a_missing_topic_is_logged_once_and_is_no_connection_error(caplog: pytest.LogCaptureFixture) -> None:
+    errors = ClientErrors({"bootstrap.servers": "a:1"}, "t")
+    for _ in range(3):
+        errors(KafkaError(KafkaError._UNKNOWN_TOPIC, "a:1/1: t [0]: unknown topic"))
+    assert caplog.messages == ["Kafka client of topic t: a:1/1: t [0]: unknown topic"]
+    assert str(errors) == ""
+    errors.clear()
+    errors(KafkaError(KafkaError._UNKNOWN_TOPIC, "a:1/1: t [0]: unknown topic"))
+    assert len(caplog.messages) == 2
+
+
 def test_each_address_has_its_error_and_the_hint_is_about_the_latest_one() -> None:
     errors = ClientErrors({"bootstrap.servers": "a:1"}, "t")
     refusal = "a:1/1: SASL authentication error: JWT expired"

@@ -153,10 +153,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 begins = {**restored(start), **begins}
             begins = self._begins_again(begins, ends)
         begins |= self._begins_of_new(begins, ends)
-        self._leave_out({place: begins[place] for place in begins.keys() - ends.keys() - self._gone})
+        missing = {place: begins[place] for place in begins.keys() - ends.keys() - self._gone}
+        self._leave_out(missing, goes_on=self._plan.patience.fail or is_initial(start))
         ends = {place: offset for place, offset in ends.items() if place in begins}
         if self._latest is None:  # the batch was planned before the query started again
-            ends = self._those_left(begins, ends)
+            self._require_left(begins, ends)
         for place, offset in sorted(ends.items()):
             if offset < begins[place]:
                 self._ends_before(place, offset, begins[place])
@@ -172,10 +173,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             for place, offset in begins.items()
         }
 
-    def _leave_out(self, missing: Mapping[Place, int]) -> None:
-        """Continue partitions that the end of the batch lacks in the next batch.
+    def _leave_out(self, missing: Mapping[Place, int], *, goes_on: bool) -> None:
+        """Continue partitions that the end of the batch lacks in the next batch, or from their first messages.
 
-        Before PySpark 4.2, Spark first asks a new query for an end, perhaps of a broker that briefly knows fewer.
+        Before PySpark 4.2, Spark first asks a new query for an end, perhaps of a broker that briefly knows fewer; such
+        a partition goes on. Later, with ``failOnDataLoss=false``, the end lacks what was missing: see :meth:`_kept`.
         """
         if not missing:
             return
@@ -183,23 +185,26 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         for place in sorted(missing):
             if place in there:
                 logger.warning(
-                    "topic %s: partition %s was not known when the batch was planned; the next goes on at offset %s",
+                    "topic %s: partition %s was not known when the batch was planned; the next reads it from %s on",
                     *place,
-                    missing[place],
+                    f"offset {missing[place]}" if goes_on else "its first message",
                 )
             else:
                 self._lost_whole(place)
-        self._left |= {place: missing[place] for place in there}
+        if goes_on:
+            self._left |= {place: missing[place] for place in there}
 
-    def _those_left(self, begins: Mapping[Place, int], ends: Mapping[Place, int]) -> dict[Place, int]:
-        """``ends`` without the partitions that the batch would read, and that no longer exist."""
+    def _require_left(self, begins: Mapping[Place, int], ends: Mapping[Place, int]) -> None:
+        """Report partitions that the batch would read, and that no longer exist.
+
+        With ``failOnDataLoss=false``, they stay in the batch, whose end Spark has stored: a task waits for them.
+        """
         chooses = self._plan.topics.chooses
         asked = {place for place, offset in ends.items() if begins[place] < offset and chooses(place)}
         gone = asked - self._there(asked)
         for place in sorted(gone):
             self._lost_whole(place)
         self._gone |= gone
-        return {place: offset for place, offset in ends.items() if place not in gone}
 
     def _there(self, asked: Set[Place]) -> Set[Place]:
         """Those of the partitions that exist now."""
@@ -258,6 +263,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # Messages may have come before Spark asked where to start, or the broker knew less than it does now.
         if stale := [place for place in before if last.get(place, -1) < before[place]]:
             found = self._ends(before)
+            last = {place: offset for place, offset in last.items() if place not in stale}
             last |= {place: found[place] for place in stale if place in found}
         self._last = last  # so that messages that come later do not move the end again
         return last
