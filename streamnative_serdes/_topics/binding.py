@@ -11,6 +11,7 @@ message cannot be read.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -28,6 +29,7 @@ from streamnative_serdes.errors import (
     ConfigError,
     IncompatibleSchemaError,
     InvalidSchemaError,
+    RegistryUnavailableError,
     SchemaError,
     SchemaNotFoundError,
     SchemaRegistryError,
@@ -53,6 +55,7 @@ _REGISTER = "register it first, or set auto.register.schemas=true"
 _MOST_LOOKS = 600  # topics that are checked in one round; with more in use, the rest come first in the next
 _MOST_UNANSWERED = 3  # checks in a row
 _LEAST_SECONDS = 1.0  # between two checks of one topic, however many messages cannot be read
+_MOST_AWAY = 5.0  # seconds in which no latest schema is asked for again after the registry was away for one topic
 # Errors that concern schemas. Others are asked again for each message, since rights and tokens may change at any time.
 _REFUSALS = (SchemaNotFoundError, IncompatibleSchemaError, InvalidSchemaError, SchemaError)
 
@@ -68,6 +71,7 @@ class Binding:
         self._parse, self._parsed = place, lru_cache(self._capacity)(place)
         self._missing_ttl: float = conf["cache.missing.ttl.sec"]
         self._topics = Topics(self._capacity, conf["cache.latest.ttl.sec"], schema_limits(conf))
+        self._away_until = -math.inf  # as _MOST_AWAY says, on the monotonic clock
         self._flights = Flights()
         self._users = Users()
         self._inspector = Inspector(self.client, self._topics, self._users)
@@ -346,16 +350,22 @@ class Binding:
         now = self._topics.get(topic).latest
         if now is not None and now is not held and now.valid:
             return now  # another thread has just asked
+        if held is not None and time.monotonic() < self._away_until:
+            return self._topics.keep_latest(topic, held.known)
         try:
             # With an older answer at hand, a new one is not waited for long.
             known = self._inspector.latest(topic, None if held is None else REFRESH_SECONDS)
         except SchemaRegistryError as error:
-            if held is None or not error.retriable:
+            if held is None or isinstance(error, _REFUSALS):
                 raise
+            if isinstance(error, RegistryUnavailableError):  # not waited for again for each other topic
+                self._away_until = time.monotonic() + min(self._topics.ttl, _MOST_AWAY)
             known = held.known
             logger.warning(
                 "topic %s: still using version %d as the latest schema: %s", topic.given, known.version, error
             )
+        else:
+            self._away_until = -math.inf
         return self._topics.keep_latest(topic, known)
 
     # Whether topics have been recreated
@@ -420,6 +430,7 @@ class Binding:
 
     def expire(self) -> None:
         """Ask for every topic's latest schema again. If the registry cannot be asked, its last answer stays valid."""
+        self._away_until = -math.inf
         self._topics.expire()
         self._users.rebind()
 

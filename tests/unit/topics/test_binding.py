@@ -22,7 +22,7 @@ from streamnative_serdes._topics import cache
 from streamnative_serdes._topics.binding import Binding
 from streamnative_serdes._topics.confluent_ids import ConfluentSchemas
 from streamnative_serdes._topics.schema_version import Compiled, SchemaVersion
-from streamnative_serdes.errors import NestedTooDeeplyError
+from streamnative_serdes.errors import AuthenticationError, NestedTooDeeplyError, RegistryUnavailableError
 from streamnative_serdes.testing import Fault, LocalRegistry
 
 USER: dict[str, Any] = {"type": "record", "name": "User", "fields": [{"name": "name", "type": "string"}]}
@@ -216,6 +216,36 @@ def test_the_last_response_is_used_while_the_registry_is_unavailable(
     registry.close()
     assert deserializer.deserialize("users", FRAMED[10:]) == BOB
     assert "still using version 0 as the latest schema" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("error", "asked"), [(RegistryUnavailableError("away"), ["a"]), (AuthenticationError("no token"), ["a", "b", "c"])]
+)
+def test_one_topic_waits_for_a_registry_that_is_away_and_the_others_keep_their_last_response(
+    registry: LocalRegistry, monkeypatch: pytest.MonkeyPatch, error: SchemaRegistryError, asked: list[str]
+) -> None:
+    serializer = KafkaAvroSerializer(conf(registry), USER)
+    binding = Binding.shared(config.parse(config.SERIALIZER_OPTIONS, conf(registry), strict=True))
+    for topic in ("a", "b", "c"):
+        serializer.serialize(topic, BOB)
+    before = [binding.latest(topic)[0] for topic in ("a", "b", "c")]
+    seen: list[str] = []
+
+    def away(topic: Any, patience: float | None = None) -> Any:
+        seen.append(topic.given)
+        raise error
+
+    binding.expire()
+    with monkeypatch.context() as patched:
+        patched.setattr(binding.client, "latest", away)
+        assert [binding.latest(topic)[0] for topic in ("a", "b", "c")] == before
+        assert seen == asked
+        with pytest.raises(type(error)):
+            binding.latest("never asked for")
+    registry.reset_calls()
+    binding.expire()
+    binding.latest("a")
+    assert registry.calls == {"GET schema": 1}
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
