@@ -25,7 +25,7 @@ from confluent_kafka.error import (
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from streamnative_serdes._call_path import Deserializer, Serializer
-from streamnative_serdes.errors import ConfigError
+from streamnative_serdes.errors import ConfigError, SchemaNotFoundError, SchemaRegistryError
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -197,7 +197,8 @@ class DeserializingConsumer(_Deserializing[K, V]):
 
         Each has been read as by ``poll()``: ``key()`` and ``value()`` are objects. Look at ``error()`` first, as with a
         plain Consumer: it is a :class:`UnreadMessageError` if the message cannot be read, and ``key()`` and
-        ``value()`` are bytes then; or another KafkaError that the client reports in a message's place.
+        ``value()`` are bytes then; or another KafkaError that the client reports in a message's place. If the registry
+        is away, or refuses the credentials, all messages behind the first that meets this have its error.
 
         Raises:
             ValueError: ``num_messages`` is not between 0 and 1,000,000.
@@ -205,10 +206,16 @@ class DeserializingConsumer(_Deserializing[K, V]):
             KafkaException: the client has failed.
         """
         messages: list[Message[Any, Any]] = Consumer.consume(self, num_messages, timeout)
+        away: ConsumeError | None = None
         for message in messages:
             if message.error() is None:
                 try:
+                    if away is not None:
+                        raise type(away)(exception=away.exception, kafka_message=message) from away.exception
                     self._to_objects(message)
                 except ConsumeError as error:
                     message.set_error(UnreadMessageError.of(error))
+                    fault = error.exception
+                    if isinstance(fault, SchemaRegistryError) and not isinstance(fault, SchemaNotFoundError):
+                        away = error  # each message would wait for the registry as long
         return messages

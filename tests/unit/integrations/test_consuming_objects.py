@@ -27,10 +27,14 @@ from schemas import record  # noqa: E402
 
 from streamnative_serdes import (  # noqa: E402 - requires pyarrow
     ConfigError,
+    DecodeError,
     EncodeError,
     KafkaAvroDeserializer,
     KafkaAvroSerializer,
+    SchemaNotFoundError,
+    SerdesError,
 )
+from streamnative_serdes.errors import AuthenticationError, RegistryUnavailableError  # noqa: E402
 from streamnative_serdes.integrations.consuming import (  # noqa: E402
     ArrowProducer,
     DeserializingConsumer,
@@ -45,6 +49,7 @@ TOPICS = (
     "objects",
     "ends",
     "unread",
+    "away",
     *(f"clients-{number}-{keys}" for number in range(len(KINDS)) for keys in (False, True)),
 )
 ROW: dict[str, Any] = record("Row", ("id", "long"), ("note", ["null", "string"], None))
@@ -217,6 +222,37 @@ def test_an_error_says_whether_key_or_value_cannot_be_written_or_read(conf: dict
     consumer.close()
     with pytest.raises(RuntimeError):
         consumer.poll(0)
+
+
+@NEEDS_SET_ERROR
+@pytest.mark.parametrize(
+    ("error", "asked"),
+    [
+        (RegistryUnavailableError("away", retriable=True), 1),
+        (AuthenticationError("no token"), 1),
+        (SchemaNotFoundError("no such version"), 3),
+        (DecodeError("bad"), 3),
+    ],
+)
+def test_a_batch_asks_a_registry_that_is_away_once(conf: dict[str, Any], error: SerdesError, asked: int) -> None:
+    with ArrowProducer(conf, "away", ROW) as producer:
+        producer.write(pa.table({"id": [1, 2, 3]}))
+    seen: list[bytes] = []
+
+    def fails(data: bytes, _: object) -> Any:
+        seen.append(data)
+        raise error
+
+    consumer = deserializing(conf, **{"value.deserializer": fails})
+    consumer.assign([TopicPartition("away", 0, 0)])
+    messages = consumer.consume(3, SECONDS)
+    consumer.close()
+    faults: list[Any] = [message.error() for message in messages]
+    assert [(type(each.exception), each.exception.exception) for each in faults] == [
+        (ValueDeserializationError, error)
+    ] * 3
+    assert [each.exception.kafka_message for each in faults] == messages
+    assert len(seen) == asked
 
 
 @NEEDS_SET_ERROR
