@@ -18,6 +18,7 @@ import base64
 import binascii
 import importlib.util
 import json
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -265,7 +266,8 @@ def _token(reply: Reply, began: float, options: str) -> Token:
             url=reply.url,
             hint=f"check that {options}.issuer.endpoint.url is the issuer's token endpoint",
         )
-    return Token(text, began + _lifetime(members.get("expires_in")))
+    lifetime = _lifetime(members.get("expires_in"))
+    return Token(text, began + lifetime, time.time() + lifetime)
 
 
 def _is_bearer(kind: Any) -> bool:

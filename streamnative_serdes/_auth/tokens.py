@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 import math
 import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,10 +36,15 @@ _FORMS = "give the token itself, without 'Bearer ', or file:///PATH"
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A bearer token. ``until``: its expiry time on the caller's clock, or None if unknown."""
+    """A bearer token.
+
+    ``until``: its expiry time on the caller's clock, or None if unknown; ``ends``: the same in seconds since 1970.
+    A monotonic clock may stand still while the machine sleeps.
+    """
 
     text: str = field(repr=False)
     until: float | None = None
+    ends: float = math.inf
 
 
 def is_token(text: str) -> bool:
@@ -143,6 +149,8 @@ class Renewed:
             SerdesError: ``fetch`` failed, and the current token has expired.
         """
         now, held = self._clock(), self._held
+        if held is not None and time.time() >= held.token.ends:
+            held.until = -math.inf
         if held is not None and held.renew_from <= now < held.until:
             self._renew_ahead(now, held, deadline)
             now, held = self._clock(), self._held

@@ -140,7 +140,7 @@ def _end(token: Token, claims: Mapping[str, Any]) -> float:
     """The token's expiry, in seconds since 1970."""
     now, told = time.time(), claims.get("exp")
     if token.until is not None:
-        return now + token.until - time.monotonic()
+        return min(now + token.until - time.monotonic(), token.ends)
     if not isinstance(told, int | float) or told != told:  # JSON's NaN
         return now + _UNKNOWN_LIFETIME
     if told <= now:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer
+from oauth_issuer import Issuer
 from sasl_capture import SaslCapture, extensions
 
 from streamnative_serdes.errors import AuthenticationError, ConfigError, SerdesError
@@ -185,3 +186,15 @@ def test_confluents_clients_accept_the_settings() -> None:
         assert Producer({**NOWHERE, **settings}).poll(0) >= 0
         Consumer({**NOWHERE, "group.id": "g", **settings}).close()
     assert Producer({**NOWHERE, **kop.sasl_settings(conf, "OAUTHBEARER")}).poll(0) >= 0
+
+
+def test_a_token_that_expired_while_the_machine_slept_is_not_handed_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Issuer(lifetime=3600) as issuer:
+        callback = kop.sasl_settings({**URL, **issuer.options()}, "OAUTHBEARER")["oauth_cb"]
+        real, first = time.time, callback()
+        monkeypatch.setattr(time, "time", lambda: real() + 1800)  # the monotonic clock stands still during sleep
+        assert callback()[:2] == (first[0], pytest.approx(first[1], abs=10))
+        monkeypatch.setattr(time, "time", lambda: real() + 7200)
+        text, end, *_ = callback()
+        assert text != first[0]
+        assert end - time.time() == pytest.approx(3600, abs=10)
