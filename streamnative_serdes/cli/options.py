@@ -196,13 +196,16 @@ def read_secret(key: str, kind: str, where: str, *, folder: Path = Path()) -> st
     if kind == "env":
         text, place = os.environ.get(where, ""), f"the environment variable {where}"
     else:
-        place = f"the file {where}"
+        path, place = folder / where, f"the file {where}"
         try:
-            text = (folder / where).read_text(encoding="utf-8").rstrip("\r\n")
+            text = path.read_text(encoding="utf-8").rstrip("\r\n")
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"{key}: {place} cannot be read: {getattr(error, 'strerror', error)}") from None
     if not text:
         raise ConfigError(f"{key}: {place} is not set or is empty")
+    renewed = key.endswith("bearer.auth.token") or (key.endswith("bearer.auth.private.key") and text.startswith("{"))
+    if kind == "file" and renewed and path.is_file():  # a pipe can be read only once
+        return path.absolute().as_uri()  # not resolve(): a link may lead to another file when the token is renewed
     return text
 
 

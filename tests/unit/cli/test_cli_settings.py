@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,31 @@ def test_secrets_are_read_from_the_environment_and_from_files(tmp_path: Path, mo
         '[registry]\nbearer.auth.token = {env = "A_TOKEN"}\n[kafka]\nsasl.password = {file = "password"}\n',
     )
     assert load(path) == Settings({"bearer.auth.token": "eyJ"}, {"sasl.password": "two words "})
+
+
+def test_files_of_tokens_and_keys_are_read_when_they_are_needed(tmp_path: Path) -> None:
+    (tmp_path / "new").write_text("token")
+    (tmp_path / "token").symlink_to("new")
+    (tmp_path / "key").write_text('{"client_id": "me", "client_secret": "p4ss"}')
+    (tmp_path / "url").write_text("data:application/json;base64,e30=\n")
+    text = """[registry]
+        bearer.auth = {token = {file = "token"}, private.key = {file = "key"}}
+        confluent.bearer.auth.private.key = {file = "url"}"""
+    assert load(written(tmp_path, text)).registry == {
+        "bearer.auth.token": (tmp_path / "token").as_uri(),
+        "bearer.auth.private.key": (tmp_path / "key").as_uri(),
+        "confluent.bearer.auth.private.key": "data:application/json;base64,e30=",
+    }
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no such pipe")
+def test_a_token_in_a_pipe_is_read_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit((tmp_path / "pipe").write_text, "token\n")
+        found = load(written(tmp_path, '[registry]\nbearer.auth.token = {file = "pipe"}'))
+        writing.result(30)
+    assert found.registry == {"bearer.auth.token": "token"}
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such mode")
