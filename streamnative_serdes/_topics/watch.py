@@ -179,7 +179,11 @@ class Inspector:
 
     def lost(self, topic: TopicName) -> None:
         """Note that the topic's schemas were deleted. Known schemas still read the messages that they wrote."""
-        logger.warning("the schemas of topic %s were deleted; the next write registers its schema again", topic.given)
+        state = self._topics.get(topic)
+        if state.versions or state.latest is not None:  # else it was told, or there is nothing to register again
+            logger.warning(
+                "the schemas of topic %s were deleted; the next write registers its schema again", topic.given
+            )
         self._topics.change(topic, lambda state: state.without_registrations().answered())
         self._users.rebind()
 

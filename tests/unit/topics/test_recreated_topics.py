@@ -289,6 +289,19 @@ def test_schemas_that_were_deleted_are_told_once_although_the_latest_cannot_be_r
     assert caplog.text.count("the limit is 1000") == 3
 
 
+def test_schemas_that_stay_deleted_are_told_once(registry: LocalRegistry, caplog: pytest.LogCaptureFixture) -> None:
+    writer = KafkaAvroSerializer(conf(registry, **TTL), USER)
+    writer.serialize("t", BOB)
+    delete(registry, force=False)
+    for _ in range(3):
+        binding_of(writer).confirm("t")
+    assert caplog.text.count("the schemas of topic t were deleted") == 1
+    writer.serialize("t", BOB)
+    delete(registry, force=False)
+    binding_of(writer).confirm("t")
+    assert caplog.text.count("the schemas of topic t were deleted") == 2
+
+
 def test_many_witnesses_are_compared_by_one_question(registry: LocalRegistry) -> None:
     pickles = []
     for number in range(5):
