@@ -141,7 +141,7 @@ class RangeReader:
         self._stale: dict[int, int] = {}
         self._halted: dict[int, tuple[int, float]] = {}
         self._fault: Exception | None = None
-        self._away = 0.0  # seconds between the calls of take()
+        self._away = 0.0  # seconds between the calls of take(), and beyond those that consume() was to wait
         self._heard = self._returned = time.monotonic()
 
     def start(self, ranges: Mapping[int, Sequence[Range]]) -> None:
@@ -206,7 +206,9 @@ class RangeReader:
         if self._fault is not None:
             self._raise_fault()
         wanted = most if self._beyond else min(most, self.to_go())
+        began = time.monotonic()
         taken = consumed(self._consumer.consume, wanted, seconds)
+        self._away += max(time.monotonic() - began - seconds, 0.0)  # while the process was stopped
         kept, moved = self._sorted(taken) if taken else ([], False)
         if len(taken) < wanted:
             for partition, place in self._positions().items():
@@ -352,7 +354,7 @@ class RangeReader:
             self._fault = self._stalled()
 
     def _time(self) -> float:
-        """The clock, which stands still between the calls of take()."""
+        """The clock without ``_away``."""
         return time.monotonic() - self._away
 
     def _stalled(self) -> Exception:
