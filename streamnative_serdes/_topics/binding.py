@@ -335,7 +335,10 @@ class Binding:
             info = self.client.by_version(topic, version)
             self._inspector.fits(state, info)
             known = self._topics.keep(topic, info)
-            self._topics.change(topic, TopicState.answered)
+            now = self._topics.change(topic, TopicState.answered)
+            # With witnesses of answers that came meanwhile, this answer may be of a topic that was deleted by then.
+            if not {known, *state.witnesses}.issuperset(now.witnesses):
+                self._topics.change(topic, partial(TopicState.with_witness, known=known))
         return known
 
     def _fetch_all(self, topic: TopicName) -> frozenset[int]:

@@ -289,6 +289,29 @@ def test_schemas_that_were_deleted_are_told_once_although_the_latest_cannot_be_r
     assert caplog.text.count("the limit is 1000") == 3
 
 
+def test_an_answer_that_was_awaited_while_the_topic_was_recreated_is_checked(
+    registry: LocalRegistry, recreate: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = KafkaAvroSerializer(conf(registry, **TTL), USER).serialize("t", BOB)
+    Binding.forget()
+    reader, other = KafkaAvroDeserializer(conf(registry, **TTL)), KafkaAvroDeserializer(conf(registry, **TTL))
+    binding = binding_of(reader)
+    real, new = binding.client.by_version, []
+
+    def late(topic: Any, version: int, **more: Any) -> Any:
+        info = real(topic, version, **more)
+        if not new:  # another thread meets the recreated topic meanwhile
+            new.append(recreate(ORDER))
+            other.deserialize("t", KafkaAvroSerializer(elsewhere(registry), LONGER).serialize("t", {"id": "o", "n": 3}))
+            binding.confirm("t")
+        return info
+
+    monkeypatch.setattr(binding.client, "by_version", late)
+    assert reader.deserialize("t", old) == BOB
+    binding.confirm("t")
+    assert reader.deserialize("t", new[0]) == {"id": "o-1"}
+
+
 def test_schemas_that_stay_deleted_are_told_once(registry: LocalRegistry, caplog: pytest.LogCaptureFixture) -> None:
     writer = KafkaAvroSerializer(conf(registry, **TTL), USER)
     writer.serialize("t", BOB)
