@@ -144,7 +144,8 @@ class Rest:
         self._answered: set[str] = set()  # origins (see origin()) that have answered, the OAuth issuer's included
         self._auth = credentials(conf, clock, self._answered, token_passwords=api.token_passwords)
         self._exchange = Exchange(conf, Tls.of_registry(conf), clock=clock, mocked=self._mocked)
-        self._first = 0  # index of the address that answered last
+        self._first = 0  # index of the address that answered last, or of the one after an address that failed since
+        self._clock = clock
         self.retrier = Retrier(conf, clock=clock, sleep=sleep)
 
     def close(self) -> None:
@@ -229,35 +230,43 @@ class Rest:
         if header is not None:
             headers["Authorization"] = header
         secrets = (*self._auth.secrets, (header or "").partition(" ")[2])
-        first, unreached = self._first, True
-        outcome: Reply | TransientFailure
-        for step in range(len(request.urls)):
-            number = (first + step) % len(request.urls)
-            url = request.urls[number]
-            for _ in range(MAX_HOPS + 1):
-                reply = self._exchange.ask(request.method, url, deadline, headers, request.body, secrets=secrets)
-                if isinstance(reply, Failure):
-                    outcome = self._classified(request, url, reply)
-                    break
-                if url in request.urls:
-                    self._answered.add(origin(url.removesuffix(request.path)))
-                status = reply.status
-                logger.debug("%s %s: %d", request.method, url, status)
-                if status not in _REDIRECTS:
-                    passes = self._api.passes(request, reply)
-                    outcome = transient(reply, hint=self._api.doubt(reply)) if passes else reply
-                    break
-                location = reply.headers.get("Location")
-                _refuse_telling(reply, location or "")
-                url = next_hop(url, location, request.path)
-            else:  # while a topic moves between brokers, they may redirect in a circle for a moment
-                outcome = TransientFailure(f"redirected more than {MAX_HOPS} times, last to {url}", status)
+        first, count, unreached = self._first, len(request.urls), True
+        telling: TransientFailure | None = None
+        for step in range(count):
+            number = (first + step) % count
+            # Each address may take its share of the time, so that one that hangs leaves some for the others.
+            until = deadline - (deadline - self._clock()) * (1 - 1 / (count - step))
+            outcome = self._at(request, request.urls[number], until, headers, secrets)
             if isinstance(outcome, Reply):
                 self._first = number
                 return outcome
+            if step == 0:
+                self._first = (number + 1) % count
             unreached = unreached and outcome.unreached
-        assert isinstance(outcome, TransientFailure)
-        return replace(outcome, unreached=unreached, hint=outcome.hint or (self._api.away if unreached else None))
+            telling = telling if telling and outcome.late else outcome
+        assert telling is not None
+        return replace(telling, unreached=unreached, hint=telling.hint or (self._api.away if unreached else None))
+
+    def _at(
+        self, request: ApiRequest, url: str, deadline: float, headers: Mapping[str, str], secrets: tuple[str, ...]
+    ) -> Reply | TransientFailure:
+        """Ask one address, redirects included."""
+        for _ in range(MAX_HOPS + 1):
+            reply = self._exchange.ask(request.method, url, deadline, headers, request.body, secrets=secrets)
+            if isinstance(reply, Failure):
+                return self._classified(request, url, reply)
+            if url in request.urls:
+                self._answered.add(origin(url.removesuffix(request.path)))
+            status = reply.status
+            logger.debug("%s %s: %d", request.method, url, status)
+            if status not in _REDIRECTS:
+                passes = self._api.passes(request, reply)
+                return transient(reply, hint=self._api.doubt(reply)) if passes else reply
+            location = reply.headers.get("Location")
+            _refuse_telling(reply, location or "")
+            url = next_hop(url, location, request.path)
+        # While a topic moves between brokers, they may redirect in a circle for a moment.
+        return TransientFailure(f"redirected more than {MAX_HOPS} times, last to {url}", status)
 
     def _classified(self, request: ApiRequest, url: str, failure: Failure) -> TransientFailure:
         """Classify a failed request. Raises SchemaRegistryError if the failure is permanent."""
