@@ -210,6 +210,11 @@ class Reply:
         return "" if self._tree in ({}, [], None, "") else _decoded(self.body)
 
     @property
+    def is_json(self) -> bool:
+        """Whether the body is JSON."""
+        return self._tree is not _NO_JSON
+
+    @property
     def is_page(self) -> bool:
         """Whether the body is HTML."""
         kind, start = self.headers.get("Content-Type", ""), self.body[:100].lstrip().lower()

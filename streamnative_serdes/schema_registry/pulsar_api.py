@@ -207,6 +207,7 @@ def pulsar_api(conf: Mapping[str, Any]) -> Api:
         successes=frozenset({200, 202}),
         passes=passes,
         doubt=lambda reply: _STARTING_OR_MISSING if _STARTING.search(reply.words()) else None,
+        agreed=lambda reply: bool(_LASTING.search(reply.words())),
         bad_credentials=bad_credentials,
         refusal=refusal,
         odd=lambda request, reply: hint_for(request, reply) or f"is {option} Pulsar's HTTP address?",

@@ -51,6 +51,7 @@ class Api:
         odd: the hint for a response that this kind of registry would not send.
         successes: the HTTP statuses of a successful response.
         doubt: the hint for a transient failure that may be another one.
+        agreed: whether an HTTP 500 is about the request, so that all servers answer it.
         bad_credentials: whether a response rejects the credentials, and does not just lack a permission.
         token_passwords: whether a password ``token:TEXT`` is sent as a bearer token.
         mock: whether an address may be ``mock://SCOPE``.
@@ -66,6 +67,7 @@ class Api:
     odd: Callable[[ApiRequest, Reply], str]
     successes: frozenset[int] = frozenset({200})
     doubt: Callable[[Reply], str | None] = lambda _: None
+    agreed: Callable[[Reply], bool] = lambda _: False
     bad_credentials: Callable[[Reply], bool] = lambda reply: reply.status == 401
     token_passwords: bool = False
     mock: bool = False
@@ -206,7 +208,8 @@ class Rest:
     def attempt(self, request: ApiRequest, deadline: float) -> Reply | TransientFailure:
         """Make one attempt, redirects included, until ``deadline`` on the clock.
 
-        Of several addresses, the one that answered last is tried first, then the others in order. If the registry
+        Of several addresses, the one that answered last is tried first, then the others in order, until one answers as a
+        registry does; what is wrong with an address is raised only if none does. If the registry
         rejects renewable credentials, they are fetched again and the request is sent once more: the token may have
         expired meanwhile, or its file may just have been replaced.
 
@@ -232,18 +235,33 @@ class Rest:
         secrets = (*self._auth.secrets, (header or "").partition(" ")[2])
         first, count, unreached = self._first, len(request.urls), True
         telling: TransientFailure | None = None
+        lasting: Reply | SchemaRegistryError | None = None
         for step in range(count):
             number = (first + step) % count
             # Each address may take its share of the time, so that one that hangs leaves some for the others.
             until = deadline - (deadline - self._clock()) * (1 - 1 / (count - step))
-            outcome = self._at(request, request.urls[number], until, headers, secrets)
+            try:
+                outcome = self._at(request, request.urls[number], until, headers, secrets)
+            except SchemaRegistryError as error:
+                lasting = lasting or error
+                continue
             if isinstance(outcome, Reply):
-                self._first = number
-                return outcome
+                if not self._may_differ(outcome):
+                    self._first = number
+                    return outcome
+                lasting = lasting or outcome
+                continue
             if step == 0:
                 self._first = (number + 1) % count
             unreached = unreached and outcome.unreached
             telling = telling if telling and outcome.late else outcome
+        if isinstance(lasting, Reply):
+            return lasting
+        if lasting is not None:
+            try:
+                raise lasting
+            finally:
+                del lasting  # its traceback holds this frame
         assert telling is not None
         return replace(telling, unreached=unreached, hint=telling.hint or (self._api.away if unreached else None))
 
@@ -267,6 +285,10 @@ class Rest:
             url = next_hop(url, location, request.path)
         # While a topic moves between brokers, they may redirect in a circle for a moment.
         return TransientFailure(f"redirected more than {MAX_HOPS} times, last to {url}", status)
+
+    def _may_differ(self, reply: Reply) -> bool:
+        """Whether another address may answer better: this is a server's own fault, or a page of something else there."""
+        return (reply.status >= 500 and not self._api.agreed(reply)) or (reply.status == 404 and not reply.is_json)
 
     def _classified(self, request: ApiRequest, url: str, failure: Failure) -> TransientFailure:
         """Classify a failed request. Raises SchemaRegistryError if the failure is permanent."""

@@ -584,3 +584,14 @@ def test_a_client_counts_its_requests_and_knows_who_has_answered(
     assert (client.calls["GET"], client.calls["POST"]) == (1, 1)
     assert client.answered == {registry.url}
     assert repr(client) == f"ConfluentRegistryClient({registry.url})"
+
+
+def test_a_page_of_one_address_does_not_hide_the_others(
+    registry: ConfluentStandIn, server: ScriptedRegistry, connect: Connect, clock: Clock
+) -> None:
+    id = registry.register("money", MONEY)
+    server.script(Answer(404, b"<html>default backend - 404</html>", {"Content-Type": "text/html"}))
+    assert connect(f"{server.url},{registry.url}").by_id(id) == ConfluentSchema(json.dumps(MONEY))
+    with pytest.raises(errors.MissingEndpointError):
+        connect(server.url).by_id(id)
+    assert clock.slept == []
