@@ -12,12 +12,11 @@ from streamnative_serdes._http.api_request import ApiRequest
 from streamnative_serdes.errors import SchemaNotFoundError, SchemaRegistryError
 
 from . import pulsar_api as answers
-from .pulsar_api import MAX_VERSION, Compatibility, SchemaInfo, require_version
+from .pulsar_api import MAX_VERSION, SCHEMAS_API, Compatibility, SchemaInfo, require_version
 from .rest import Rest, RestClient
 from .topic_name import TopicName, namespace_path, topic_names
 
 _T = TypeVar("_T")
-_API: Final = "/admin/v2/schemas/"
 _TOPICS_API: Final = "/admin/v2/persistent/"
 _NAMESPACES_API: Final = "/admin/v2/namespaces/"
 _CLUSTERS_API: Final = "/admin/v2/clusters"
@@ -248,7 +247,9 @@ class SchemaRegistryClient(RestClient):
         self, method: str, topic: str | TopicName, leaf: str, operation: str, right: str, **more: Any
     ) -> ApiRequest:
         name = topic if isinstance(topic, TopicName) else self._name(topic)  # a miss makes no further call
-        return self.rest.request(method, f"{_API}{name.schema_path}/{leaf}", operation, right, name.given, **more)
+        return self.rest.request(
+            method, f"{SCHEMAS_API}{name.schema_path}/{leaf}", operation, right, name.given, **more
+        )
 
     def _name(self, topic: str | TopicName) -> TopicName:
         return topic if isinstance(topic, TopicName) else TopicName.parse(topic, self._tenant, self._namespace)

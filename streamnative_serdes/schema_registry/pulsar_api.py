@@ -28,6 +28,7 @@ from streamnative_serdes.errors import (
 
 from .rest import Api, member
 
+SCHEMAS_API: Final = "/admin/v2/schemas/"
 MAX_VERSION: Final = 2**63 - 1
 UNSET: Final = "UNDEFINED"  # the strategy of a topic or a namespace that has none of its own
 _TYPE: Final = re.compile(r"[A-Z][A-Z0-9_]{0,39}")  # bounded, since errors show it
@@ -189,6 +190,7 @@ _STARTING_OR_MISSING: Final = (
     "has the broker just started? Pulsar 3.1 answers this for a namespace that does not exist, too: check "
     "pulsar.tenant and pulsar.namespace"
 )
+_ELSEWHERE: Final = "this response is not Pulsar's: check schema.registry.url, and the proxy at this address, if any"
 # The broker collects the topic at this moment, with the ledger of its schemas; the next request creates both.
 _COLLECTED = re.compile(r"No such ledger exists")
 _POLICIES_OFF = re.compile(r"Topic level policies is disabled", re.IGNORECASE)
@@ -206,7 +208,8 @@ def pulsar_api(conf: Mapping[str, Any]) -> Api:
         expected=_PORTS,
         successes=frozenset({200, 202}),
         passes=passes,
-        doubt=lambda reply: _STARTING_OR_MISSING if _STARTING.search(reply.words()) else None,
+        doubt=_doubt,
+        elsewhere=elsewhere,
         agreed=lambda reply: bool(_LASTING.search(reply.words())),
         bad_credentials=bad_credentials,
         refusal=refusal,
@@ -226,6 +229,20 @@ def passes(request: ApiRequest, reply: Reply) -> bool:
             return True
         return bool(_STORAGE_TROUBLE.search(words)) and not _LASTING.search(words)
     return reply.status in _PASSING_STATUS
+
+
+def elsewhere(request: ApiRequest, reply: Reply) -> bool:
+    """Whether a 404 is another server's page or text; Pulsar's own is JSON, or empty if it would be large.
+
+    Only for schemas: a proxy may never let other paths through.
+    """
+    return reply.status == 404 and reply.body != b"" and not reply.is_json and request.path.startswith(SCHEMAS_API)
+
+
+def _doubt(reply: Reply) -> str | None:
+    if reply.status == 404:
+        return _ELSEWHERE
+    return _STARTING_OR_MISSING if _STARTING.search(reply.words()) else None
 
 
 def incompatible(reply: Reply) -> bool:
@@ -254,8 +271,8 @@ def refusal(request: ApiRequest, reply: Reply, sign_in_hint: str) -> SchemaRegis
         hint = f"the role needs {request.right}"
     if reply.status == 404 and reason == "Not Found":
         hint = "Pulsar 2.8 to 2.10 also answers this for a missing permission: they require an admin of the tenant"
-    elif reply.status in (400, 404, 405) and not reason and hint_for(request, reply):
-        hint = hint_for(request, reply)
+    elif reply.status in (400, 404, 405) and not reason and (elsewhere(request, reply) or hint_for(request, reply)):
+        hint = hint_for(request, reply) or _ELSEWHERE
         if reply.status == 404 and not _is_of_pulsar(request, reply):
             kind = MissingEndpointError  # else each message would be bad by itself, and be skipped
     elif reply.status == 404 and request.method == "POST":

@@ -51,6 +51,8 @@ class Api:
         odd: the hint for a response that this kind of registry would not send.
         successes: the HTTP statuses of a successful response.
         doubt: the hint for a transient failure that may be another one.
+        elsewhere: whether another server has answered, as a proxy does that does not know the registry for a moment: a
+            transient failure if the registry has answered before at this address.
         agreed: whether an HTTP 500 is about the request, so that all servers answer it.
         bad_credentials: whether a response rejects the credentials, and does not just lack a permission.
         token_passwords: whether a password ``token:TEXT`` is sent as a bearer token.
@@ -67,6 +69,7 @@ class Api:
     odd: Callable[[ApiRequest, Reply], str]
     successes: frozenset[int] = frozenset({200})
     doubt: Callable[[Reply], str | None] = lambda _: None
+    elsewhere: Callable[[ApiRequest, Reply], bool] = lambda *_: False
     agreed: Callable[[Reply], bool] = lambda _: False
     bad_credentials: Callable[[Reply], bool] = lambda reply: reply.status == 401
     token_passwords: bool = False
@@ -208,10 +211,10 @@ class Rest:
     def attempt(self, request: ApiRequest, deadline: float) -> Reply | TransientFailure:
         """Make one attempt, redirects included, until ``deadline`` on the clock.
 
-        Of several addresses, the one that answered last is tried first, then the others in order, until one answers as a
-        registry does; what is wrong with an address is raised only if none does. If the registry
-        rejects renewable credentials, they are fetched again and the request is sent once more: the token may have
-        expired meanwhile, or its file may just have been replaced.
+        Of several addresses, the one that answered last is tried first, then the others in order, until one answers as
+        a registry does; what is wrong with an address is raised only if none does. If the registry rejects renewable
+        credentials, they are fetched again and the request is sent once more: the token may have expired meanwhile, or
+        its file may just have been replaced.
 
         Raises:
             SchemaRegistryError: a permanent failure (bad certificate, bad redirect, oversized response).
@@ -269,16 +272,18 @@ class Rest:
         self, request: ApiRequest, url: str, deadline: float, headers: Mapping[str, str], secrets: tuple[str, ...]
     ) -> Reply | TransientFailure:
         """Ask one address, redirects included."""
+        base = origin(url.removesuffix(request.path))
         for _ in range(MAX_HOPS + 1):
             reply = self._exchange.ask(request.method, url, deadline, headers, request.body, secrets=secrets)
             if isinstance(reply, Failure):
                 return self._classified(request, url, reply)
-            if url in request.urls:
-                self._answered.add(origin(url.removesuffix(request.path)))
+            elsewhere = self._api.elsewhere(request, reply)
+            if url in request.urls and not elsewhere:
+                self._answered.add(base)
             status = reply.status
             logger.debug("%s %s: %d", request.method, url, status)
             if status not in _REDIRECTS:
-                passes = self._api.passes(request, reply)
+                passes = self._api.passes(request, reply) or (elsewhere and base in self._answered)
                 return transient(reply, hint=self._api.doubt(reply)) if passes else reply
             location = reply.headers.get("Location")
             _refuse_telling(reply, location or "")
@@ -287,7 +292,7 @@ class Rest:
         return TransientFailure(f"redirected more than {MAX_HOPS} times, last to {url}", status)
 
     def _may_differ(self, reply: Reply) -> bool:
-        """Whether another address may answer better: this is a server's own fault, or a page of something else there."""
+        """Whether another address may answer better: this is a server's own fault, or another's page."""
         return (reply.status >= 500 and not self._api.agreed(reply)) or (reply.status == 404 and not reply.is_json)
 
     def _classified(self, request: ApiRequest, url: str, failure: Failure) -> TransientFailure:

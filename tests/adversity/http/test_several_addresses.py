@@ -1,4 +1,4 @@
-"""Several addresses of one registry: one that hangs, or that answers what no registry would, does not stop the others."""
+"""Several addresses of one registry: one that hangs, or answers what no registry would, does not hide the others."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_error_tells_what_happened_and_not_that_time_was_over_then(
 ) -> None:
     asking = connect(server, clock, schema_registry_url=f"{server.url},{AWAY}", retries_total_ms=100.0)
     server.script(Answer(503, b"busy"))
-    with pytest.raises(RegistryUnavailableError, match="after 1 attempts in 0.1 s; last failure: HTTP 503: .*busy"):
+    with pytest.raises(RegistryUnavailableError, match=r"after 1 attempts in 0.1 s; last failure: HTTP 503: .*busy"):
         asking.latest("t")
     assert len(hanging) == 2
 

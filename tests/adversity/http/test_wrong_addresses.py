@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from raw_server import RawServer
-from scripted_registry import FOUND, INFO, Answer, Clock, Connect, ScriptedRegistry
+from scripted_registry import FOUND, INFO, PATH, Answer, Clock, Connect, ScriptedRegistry, redirect
 
 from streamnative_serdes import KafkaAvroDeserializer
 from streamnative_serdes._http.api_request import ApiRequest
@@ -117,6 +117,10 @@ def test_an_address_that_has_answered_before_is_retried(
 
 
 JETTY = Answer(404, {"servlet": "s", "message": "Not Found", "url": "/", "status": "404"})
+PAGES = [
+    Answer(404, b"<html><h1>404 Not Found</h1>nginx</html>", {"Content-Type": "text/html"}),
+    Answer(404, b"default backend - 404", {"Content-Type": "text/plain"}),
+]
 APICURIO = Answer(404, {"message": "RESTEASY003210: Could not find resource", "error_code": 404})
 
 
@@ -177,7 +181,10 @@ def test_a_confluent_style_registry_is_recognized_by_its_errors(
         connect(server, clock).latest("t")
 
 
-@pytest.mark.parametrize(("answer", "path"), [(APICURIO, ""), (JETTY, "/ccompat/v7"), (Answer(404, b"no"), "/x")])
+@pytest.mark.parametrize(
+    ("answer", "path"),
+    [(APICURIO, ""), (JETTY, "/ccompat/v7"), (Answer(404, b"no"), "/x"), *((page, "") for page in PAGES)],
+)
 def test_no_message_is_skipped_because_of_a_wrong_address(server: ScriptedRegistry, answer: Answer, path: str) -> None:
     server.script(answer)
     with (
@@ -195,3 +202,64 @@ def test_a_page_of_pulsar_2_8_behind_a_proxys_path_is_a_missing_schema(
     server.script(Answer(404, {"servlet": "s", "message": "Not Found", "url": url, "status": "404"}))
     with pytest.raises(SchemaNotFoundError):
         connect(server, clock, schema_registry_url=f"{server.url}/proxy").latest("t")
+
+
+# A proxy that does not know Pulsar for a moment, as while it reads its own configuration again
+
+
+@pytest.mark.parametrize("path", ["", "/proxy"])
+@pytest.mark.parametrize("page", PAGES)
+def test_a_proxys_page_at_an_address_that_has_answered_is_retried(
+    connect: Connect, server: ScriptedRegistry, clock: Clock, page: Answer, path: str
+) -> None:
+    server.script(FOUND, page, page, FOUND, page)
+    asking = connect(server, clock, schema_registry_url=f"{server.url}{path}", retries_total_ms=2_000.0)
+    assert asking.latest("t") == asking.latest("t") == INFO
+    assert len(clock.slept) == 2
+    with pytest.raises(RegistryUnavailableError, match="last failure: HTTP 404") as caught:
+        asking.latest("t")
+    assert "this response is not Pulsar's: check schema.registry.url" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_proxys_page_is_no_answer_of_the_registry(
+    connect: Connect, server: ScriptedRegistry, clock: Clock, page: Answer
+) -> None:
+    server.script(page)
+    asking = connect(server, clock)
+    for ask in (lambda: asking.latest("t"), lambda: asking.register("t", '"int"')):
+        with pytest.raises(MissingEndpointError) as caught:
+            ask()
+        assert "this response is not Pulsar's: check schema.registry.url" in (caught.value.hint or "")
+    assert (asking.answered, clock.slept) == (set(), [])
+
+
+def test_a_page_at_the_end_of_a_redirect_is_retried(
+    connect: Connect, server: ScriptedRegistry, other: ScriptedRegistry, clock: Clock
+) -> None:
+    server.script(redirect(other.url + PATH))
+    other.script(PAGES[0], FOUND)
+    assert connect(server, clock).latest("t") == INFO
+    assert len(clock.slept) == 1
+
+
+@pytest.mark.parametrize("own", [JETTY, Answer(404, b"", {"Content-Type": "text/html"}), Answer(404, {"reason": "no"})])
+def test_pulsars_own_404_is_not_retried(connect: Connect, server: ScriptedRegistry, clock: Clock, own: Answer) -> None:
+    server.script(FOUND, own)
+    asking = connect(server, clock)
+    asking.latest("t")
+    with pytest.raises(SchemaNotFoundError):
+        asking.latest("t")
+    assert clock.slept == []
+
+
+def test_a_page_for_a_path_beside_the_schemas_is_not_retried(
+    connect: Connect, server: ScriptedRegistry, clock: Clock
+) -> None:
+    """A proxy may let nothing else through."""
+    server.script(FOUND, PAGES[0])
+    asking = connect(server, clock)
+    asking.latest("t")
+    with pytest.raises(SchemaNotFoundError):
+        asking.topic_strategy("t")
+    assert clock.slept == []
