@@ -24,6 +24,8 @@ import requests
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
+from urllib3.util.connection import allowed_gai_family
 
 from streamnative_serdes.errors import ConfigError, SchemaRegistryError, SerdesError
 
@@ -35,6 +37,7 @@ logger = logging.getLogger(__name__)
 MAX_BODY: Final = 16 * 1024 * 1024  # bytes of one answer
 MAX_REFUSAL: Final = 1024 * 1024  # bytes of an error response; the rest is not read
 _CHUNK: Final = 64 * 1024  # bytes
+_LEAST: Final = 0.001  # seconds to connect; 0 would not wait at all
 _CONNECTIONS: Final = 32  # kept open per broker; additional threads reconnect
 _HEADERS: Final = {
     "Accept": "application/json",
@@ -212,6 +215,28 @@ class _Answer(http.client.HTTPResponse):
 
 class _HttpConnection(HTTPConnection):
     response_class = _Answer
+
+    def _new_conn(self) -> Any:
+        """As urllib3's, which would let each IP address of the host take the whole timeout, past the deadline."""
+        limit, host, timeout = getattr(_here, "limit", None), self._dns_host, self.timeout
+        if limit is None:
+            return super()._new_conn()
+        try:
+            found = socket.getaddrinfo(host.strip("[]"), self.port, allowed_gai_family(), socket.SOCK_STREAM)
+        except socket.gaierror as error:
+            raise NewConnectionError(self, str(error)) from error
+        try:
+            while True:
+                share = (limit[1] - limit[0]()) / len(found)
+                self._dns_host = str(found.pop(0)[4][0])
+                self.timeout = max(min(timeout, share), _LEAST)
+                try:
+                    return super()._new_conn()
+                except (NewConnectionError, ConnectTimeoutError):
+                    if not found:
+                        raise
+        finally:
+            self._dns_host, self.timeout = host, timeout
 
     # urllib3 1.26 first tries an argument of Python 2, whose TypeError would show up in tracebacks.
     def getresponse(self, **_: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -12,6 +13,7 @@ import pytest
 import requests
 from raw_server import RawServer
 from scripted_registry import CONF, FOUND, INFO, PATH, Answer, Clock, Connect, ScriptedRegistry, redirect
+from urllib3.util import connection
 from waiting import exit_code, together
 
 from streamnative_serdes._http import exchange
@@ -219,6 +221,31 @@ def test_no_attempt_waits_past_the_deadline(
     assert timeouts[0] == timeouts[1] == (5.0, 20.0)
     assert len(timeouts) == 3
     assert 19 < timeouts[2][1] < 20
+
+
+def test_all_ip_addresses_of_a_host_share_the_time(
+    connect: Connect, server: ScriptedRegistry, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a share, the first that drops packets takes the time of the others."""
+    asked: list[tuple[str, float]] = []
+    port = int(server.url.rpartition(":")[2])
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (f"127.0.0.{i}", port)) for i in (2, 3, 4, 1)]
+    look_up, open_one = socket.getaddrinfo, connection.create_connection
+
+    def opened(address: tuple[str, int], timeout: float, **options: Any) -> socket.socket:
+        asked.append((address[0], timeout))
+        if address[0] == "127.0.0.1":
+            return open_one(address, timeout, **options)
+        clock.now += timeout
+        raise TimeoutError("nothing came")
+
+    monkeypatch.setattr(
+        socket, "getaddrinfo", lambda host, *a: found if host == "pulsar.example" else look_up(host, *a)
+    )
+    monkeypatch.setattr(connection, "create_connection", opened)
+    url = f"http://pulsar.example:{port}"
+    assert connect(server, clock, schema_registry_url=url, retries_total_ms=2_000.0).latest("t") == INFO
+    assert asked == [(f"127.0.0.{i}", pytest.approx(0.5)) for i in (2, 3, 4, 1)]
 
 
 # The beginning of a response, and the bytes that follow it repeatedly.
