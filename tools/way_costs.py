@@ -39,8 +39,8 @@ class Cost(NamedTuple):
 MOST: Final[Mapping[str, Cost]] = {
     "write hit": Cost(0, 0),
     "read hit": Cost(0, 0),
-    "write miss": Cost(81, 15),
-    "read miss": Cost(91, 19),
+    "write miss": Cost(82, 15),
+    "read miss": Cost(92, 19),
     "unknown version": Cost(120, 15),
     "next Arrow batch": Cost(19, 8),
     "Spark task's next range": Cost(68, 15),  # with one question for messages

@@ -209,7 +209,7 @@ class Reply:
             return ""
         return "" if self._tree in ({}, [], None, "") else _decoded(self.body)
 
-    @property
+    @cached_property
     def is_json(self) -> bool:
         """Whether the body is JSON."""
         return self._tree is not _NO_JSON

@@ -344,7 +344,6 @@ class Binding:
     def _fetch_all(self, topic: TopicName) -> frozenset[int]:
         known = self._inspector.all_versions(topic)
         if known:
-            self._topics.keep_latest(topic, known[-1])
             self._topics.change(topic, TopicState.without_refusals)
         return frozenset(each.version for each in known)
 
@@ -357,19 +356,18 @@ class Binding:
             return self._topics.keep_latest(topic, held.known)
         try:
             # With an older answer at hand, a new one is not waited for long.
-            known = self._inspector.latest(topic, None if held is None else REFRESH_SECONDS)
+            latest = self._inspector.latest(topic, None if held is None else REFRESH_SECONDS)
         except SchemaRegistryError as error:
             if held is None or isinstance(error, _REFUSALS):
                 raise
             if isinstance(error, RegistryUnavailableError):  # not waited for again for each other topic
                 self._away_until = time.monotonic() + min(self._topics.ttl, _MOST_AWAY)
-            known = held.known
             logger.warning(
-                "topic %s: still using version %d as the latest schema: %s", topic.given, known.version, error
+                "topic %s: still using version %d as the latest schema: %s", topic.given, held.known.version, error
             )
-        else:
-            self._away_until = -math.inf
-        return self._topics.keep_latest(topic, known)
+            return self._topics.keep_latest(topic, held.known)
+        self._away_until = -math.inf
+        return latest
 
     # Whether topics have been recreated
 

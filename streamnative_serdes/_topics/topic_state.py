@@ -118,10 +118,12 @@ class TopicState:
         others = [each for each in self.witnesses if each.info.version != known.info.version]
         return replace(self, witnesses=(*others, known))
 
-    def confirmed(self, known: SchemaVersion, compared: tuple[SchemaVersion, ...]) -> TopicState:
+    def confirmed(
+        self, known: SchemaVersion, compared: tuple[SchemaVersion, ...], latest: Latest | None = None
+    ) -> TopicState:
         """The state after a check that compared these witnesses; ``known`` is the witness for the next check."""
         others = [] if self.witnesses == compared else [each for each in self.witnesses if each not in compared]
-        return replace(self, witnesses=(known, *others), asked=time.monotonic())
+        return replace(self, witnesses=(known, *others), asked=time.monotonic(), latest=latest or self.latest)
 
     def expired(self) -> TopicState:
         """The state without refusals and with an outdated latest schema, so that the registry is asked again."""

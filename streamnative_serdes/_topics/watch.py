@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import ClassVar, Final, Protocol
 from weakref import WeakMethod, ref
 
-from streamnative_serdes.errors import RegistryUnavailableError, SchemaNotFoundError, SerdesError
+from streamnative_serdes.errors import RegistryUnavailableError, SchemaError, SchemaNotFoundError, SerdesError
 from streamnative_serdes.schema_registry import SchemaInfo, SchemaRegistryClient, TopicName
 
 from .schema_version import SchemaVersion
-from .topic_state import Topics, TopicState
+from .topic_state import Latest, Topics, TopicState
 
 logger = logging.getLogger(__name__)
 
@@ -92,19 +93,16 @@ class Inspector:
         Returns whether the registry answered.
         """
         try:
-            known = self.latest(topic, REFRESH_SECONDS)
+            self.latest(topic, REFRESH_SECONDS)
         except SchemaNotFoundError:
             self.lost(topic)
         except SerdesError as error:  # known schemas can still be used
             self._topics.change(topic, TopicState.answered)
             logger.warning("topic %s: cannot check its schemas, still using the cached ones: %s", topic.given, error)
             return not isinstance(error, RegistryUnavailableError)
-        else:
-            if self._topics.get(topic).latest is not None:
-                self._topics.keep_latest(topic, known)
         return True
 
-    def latest(self, topic: TopicName, patience: float | None) -> SchemaVersion:
+    def latest(self, topic: TopicName, patience: float | None) -> Latest:
         """The topic's latest schema, with one GET, and more while there are witnesses to compare.
 
         ``patience`` as SchemaRegistryClient has it.
@@ -113,14 +111,14 @@ class Inspector:
         info = self._client.latest(topic, patience=patience)
         if not self.fits(before, info, latest=True) or not self._compare(before, info.version):
             before = TopicState(topic)
-        known = before.newest
         try:
             known = self._topics.keep(topic, info)
-        finally:  # only now: a thread that doubts the topic waits until here
-            if known is not None:
-                step = partial(TopicState.confirmed, known=known, compared=before.witnesses)
+        except SchemaError:
+            if before.newest is not None:
+                step = partial(TopicState.confirmed, known=before.newest, compared=before.witnesses)
                 self._topics.change(topic, step)
-        return known
+            raise
+        return self._confirm(before, known)
 
     def all_versions(self, topic: TopicName) -> list[SchemaVersion]:
         """All schemas of the topic, oldest first, with one GET; empty if there are none."""
@@ -132,8 +130,15 @@ class Inspector:
             self.lost(topic)
         known = [self._topics.keep(topic, info) for info in infos]
         if known:
-            self._topics.change(topic, partial(TopicState.confirmed, known=known[-1], compared=before.witnesses))
+            self._confirm(before, known[-1])
         return known
+
+    def _confirm(self, before: TopicState, known: SchemaVersion) -> Latest:
+        # A thread that doubts the topic waits until here.
+        latest = Latest(known, time.monotonic() + self._topics.ttl)
+        step = partial(TopicState.confirmed, known=known, compared=before.witnesses, latest=latest)
+        self._topics.change(before.topic, step)
+        return latest
 
     def _compare(self, state: TopicState, latest: int) -> bool:
         """Ask for the witnesses but the latest version. If one is another schema now, forget the topic."""

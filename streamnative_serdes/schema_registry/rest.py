@@ -249,7 +249,9 @@ class Rest:
                 lasting = lasting or error
                 continue
             if isinstance(outcome, Reply):
-                if not self._may_differ(outcome):
+                # Another address may answer better than a server's own fault, or the page of another server.
+                page = outcome.status == 404 and not outcome.is_json
+                if not page and (outcome.status < 500 or self._api.agreed(outcome)):
                     self._first = number
                     return outcome
                 lasting = lasting or outcome
@@ -277,7 +279,7 @@ class Rest:
             reply = self._exchange.ask(request.method, url, deadline, headers, request.body, secrets=secrets)
             if isinstance(reply, Failure):
                 return self._classified(request, url, reply)
-            elsewhere = self._api.elsewhere(request, reply)
+            elsewhere = reply.status == 404 and not reply.is_json and self._api.elsewhere(request, reply)
             if url in request.urls and not elsewhere:
                 self._answered.add(base)
             status = reply.status
@@ -290,10 +292,6 @@ class Rest:
             url = next_hop(url, location, request.path)
         # While a topic moves between brokers, they may redirect in a circle for a moment.
         return TransientFailure(f"redirected more than {MAX_HOPS} times, last to {url}", status)
-
-    def _may_differ(self, reply: Reply) -> bool:
-        """Whether another address may answer better: this is a server's own fault, or another's page."""
-        return (reply.status >= 500 and not self._api.agreed(reply)) or (reply.status == 404 and not reply.is_json)
 
     def _classified(self, request: ApiRequest, url: str, failure: Failure) -> TransientFailure:
         """Classify a failed request. Raises SchemaRegistryError if the failure is permanent."""

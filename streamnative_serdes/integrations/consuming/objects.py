@@ -206,7 +206,7 @@ class DeserializingConsumer(_Deserializing[K, V]):
             KafkaException: the client has failed.
         """
         messages: list[Message[Any, Any]] = Consumer.consume(self, num_messages, timeout)
-        away: ConsumeError | None = None
+        away: Any = None  # the error of a key or a value
         for message in messages:
             if message.error() is None:
                 try:
