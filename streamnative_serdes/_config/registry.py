@@ -122,8 +122,9 @@ REGISTRY_OPTIONS = (
         60.0,
         checks.seconds,
         "How long a topic's latest schema is cached, in seconds. A background thread also checks at this interval (at "
-        "most once a second) whether topics in use were deleted and recreated; versions never change otherwise. Reduce "
-        "it to notice new and recreated schemas sooner, with more requests to the registry.",
+        "most once a second) whether topics in use were deleted and recreated; versions never change otherwise. While "
+        "the registry cannot be asked, or refuses the credentials, the last answer stays valid. Reduce it to "
+        "notice new and recreated schemas sooner, with more requests to the registry.",
     ),
 )
 
