@@ -23,8 +23,8 @@ REGISTRY_OPTIONS = (
         None,
         checks.text,
         "Required. Pulsar's HTTP address, such as `http://localhost:8080`. Separate several addresses of one cluster "
-        "by commas: requests go to the address that answered last, and to the next one if that fails. For tests, "
-        "`mock://SCOPE` is a registry in the memory of this process.",
+        "by commas: requests go to the address that answered last, and to the next one if that fails or does not "
+        "answer as a registry does. For tests, `mock://SCOPE` is a registry in the memory of this process.",
         secret=True,  # a malformed address may contain a password
     ),
     Option(
