@@ -124,11 +124,11 @@ class Exchange:
             fault, lasting = _root(error, handled), not isinstance(error, _PASSING_ERRORS)
         finally:
             _here.limit = outer
-        self._sessions[os.getpid()].look_at_files()
+        lasting = self._sessions[os.getpid()].look_at_files() and (lasting or lasts(fault))
         # Outside the handler, so that __context__ is not requests' error, which holds the request's credentials.
         text = hidden(f"{type(fault).__name__}: {fault}", secrets)  # it quotes a bad response, which may echo them
         late = self._clock() >= deadline
-        return Failure(text, lasting or lasts(fault), self._tls.hint(fault), late, diagnose(fault))
+        return Failure(text, lasting, self._tls.hint(fault), late, diagnose(fault))
 
     def _body(self, response: requests.Response) -> bytes:
         body = bytearray()
@@ -166,15 +166,19 @@ class _Session(requests.Session):
         for scheme in ("http://", "https://"):
             self.mount(scheme, self._adapter)
 
-    def look_at_files(self) -> None:
-        """Reload the TLS files after a failure: a certificate may have expired, and its file may have been replaced."""
+    def look_at_files(self) -> bool:
+        """Reload the TLS files after a failure: a certificate may have expired, and its file may have been replaced.
+
+        False if they cannot be used: they may be only half written.
+        """
         try:
             context = self._tls.context()
-        except ConfigError as error:  # the files may be only half written
+        except ConfigError as error:
             logger.warning("cannot reload the TLS files, keeping the previous certificates: %s", error)
-            return
+            return False
         if context is not None:
             self._adapter.renew(context)
+        return True
 
     def counted(self) -> Counter[str]:
         with self.lock:

@@ -7,7 +7,7 @@ import socket
 import socketserver
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +181,30 @@ def test_a_replaced_certificate_is_reloaded_after_a_failure(
         client.all_versions("t")
     until(lambda: asked_at_last(client), "the new certificate is taken")
     client.close()
+
+
+@pytest.mark.parametrize("content", [None, b"-----BEGIN CERTIFICATE-----\nhalf of a"])
+def test_a_ca_file_that_is_missing_or_half_written_for_a_moment_is_waited_for(
+    server: ScriptedRegistry, certificates: Certificates, content: bytes | None
+) -> None:
+    whole = certificates.ca.read_bytes()
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        certificates.ca.write_bytes(whole)
+
+    given = {"schema.registry.url": server.url, CA: str(certificates.ca)}
+    conf = config.parse(config.REGISTRY_OPTIONS, given, strict=True)
+    with closing(SchemaRegistryClient(conf, sleep=sleep)) as client:
+        client.all_versions("t")
+        client.close()  # so that the next request reads the file, of whatever release requests is
+        if content is None:
+            certificates.ca.unlink()
+        else:
+            certificates.ca.write_bytes(content)
+        assert client.all_versions("t") == []
+    assert len(slept) == 1
 
 
 def test_a_replaced_certificate_is_used_through_a_proxy_too(
