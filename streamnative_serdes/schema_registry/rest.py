@@ -51,7 +51,7 @@ class Api:
         odd: the hint for a response that this kind of registry would not send.
         successes: the HTTP statuses of a successful response.
         doubt: the hint for a transient failure that may be another one.
-        elsewhere: whether another server has answered, as a proxy does that does not know the registry for a moment: a
+        elsewhere: whether a 404 is another server's, as a proxy's that does not know the registry for a moment: a
             transient failure if the registry has answered before at this address.
         agreed: whether an HTTP 500 is about the request, so that all servers answer it.
         bad_credentials: whether a response rejects the credentials, and does not just lack a permission.
@@ -274,18 +274,19 @@ class Rest:
         self, request: ApiRequest, url: str, deadline: float, headers: Mapping[str, str], secrets: tuple[str, ...]
     ) -> Reply | TransientFailure:
         """Ask one address, redirects included."""
-        base = origin(url.removesuffix(request.path))
+        asked = url
         for _ in range(MAX_HOPS + 1):
             reply = self._exchange.ask(request.method, url, deadline, headers, request.body, secrets=secrets)
             if isinstance(reply, Failure):
                 return self._classified(request, url, reply)
             elsewhere = reply.status == 404 and not reply.is_json and self._api.elsewhere(request, reply)
             if url in request.urls and not elsewhere:
-                self._answered.add(base)
+                self._answered.add(origin(url.removesuffix(request.path)))
             status = reply.status
             logger.debug("%s %s: %d", request.method, url, status)
             if status not in _REDIRECTS:
-                passes = self._api.passes(request, reply) or (elsewhere and base in self._answered)
+                known = elsewhere and origin(asked.removesuffix(request.path)) in self._answered
+                passes = known or self._api.passes(request, reply)
                 return transient(reply, hint=self._api.doubt(reply)) if passes else reply
             location = reply.headers.get("Location")
             _refuse_telling(reply, location or "")
