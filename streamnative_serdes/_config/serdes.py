@@ -62,8 +62,8 @@ SERIALIZER_OPTIONS = (
         checks.flag,
         "Register the serializer's schema if the topic does not have it. With false, schemas are only looked up, and "
         "an unknown schema is an error; the permission to consume is then enough. Pulsar's policy "
-        "`isAllowAutoUpdateSchema=false` does not stop registrations by REST, such as these: set this option to "
-        "false, or a strategy that refuses, such as `ALWAYS_INCOMPATIBLE`.",
+        "`isAllowAutoUpdateSchema=false` does not stop a serializer, since it registers over REST: set this option to "
+        "false, or the compatibility strategy to `ALWAYS_INCOMPATIBLE`.",
     ),
     Option(
         "use.latest.version",

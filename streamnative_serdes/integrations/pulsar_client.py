@@ -201,7 +201,7 @@ def _writer(conf: Mapping[str, Any], schema: object) -> WritePolicy:
     if not found.conf["auto.register.schemas"]:
         raise ConfigError(
             "auto.register.schemas=false has no effect: the broker registers the schema that a client attaches with",
-            hint="to read, pass announce=False; for producers, set isAllowAutoUpdateSchema=false in the namespace, "
-            "which does not stop registrations by REST",
+            hint="to read, pass announce=False; for producers, set isAllowAutoUpdateSchema=false in the namespace "
+            "(registrations over REST are still possible)",
         )
     return found
