@@ -142,7 +142,8 @@ class Inspector:
 
     def _compare(self, state: TopicState, latest: int) -> bool:
         """Ask for the witnesses but the latest version. If one is another schema now, forget the topic."""
-        if len(state.witnesses) > _MOST_QUESTIONS:
+        many = len(state.witnesses) > _MOST_QUESTIONS
+        if many and len({each.info.version for each in state.witnesses} - {latest}) > _MOST_QUESTIONS:
             infos = self._client.all_versions(state.topic)
             return not infos or self._compare_all(state, infos)
         asked = {latest}

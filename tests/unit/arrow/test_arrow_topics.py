@@ -195,7 +195,8 @@ def test_a_batch_does_not_request_each_version_that_damaged_headers_name(
     assert all("topic t" in error and str(100 + row) in error for row, error in enumerate(errors[1:201]))
     after = registry.calls - before
     assert after["GET schemas"] == 1
-    assert after["GET version"] <= 2, "the first version, and a missing one; all others are listed in one call"
+    # The first version, a missing one, and two that the process has registered; all others are listed in one call.
+    assert after["GET version"] <= 4
 
     written(registry, 4)  # registers a version that was missing before
     later = KafkaAvroSerializer(conf(registry), version(4)).serialize("t", ANN)
