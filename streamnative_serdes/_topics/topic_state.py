@@ -121,8 +121,11 @@ class TopicState:
     def confirmed(
         self, known: SchemaVersion, compared: tuple[SchemaVersion, ...], latest: Latest | None = None
     ) -> TopicState:
-        """The state after a check that compared these witnesses; ``known`` is the witness for the next check."""
-        others = [] if self.witnesses == compared else [each for each in self.witnesses if each not in compared]
+        """The state after a check that compared these versions; ``known`` is the witness for the next check."""
+        others: list[SchemaVersion] = []
+        if self.witnesses != compared:
+            versions = {each.info.version for each in (known, *compared)}
+            others = [each for each in self.witnesses if each.info.version not in versions]
         return replace(self, witnesses=(known, *others), asked=time.monotonic(), latest=latest or self.latest)
 
     def expired(self) -> TopicState:

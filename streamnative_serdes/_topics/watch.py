@@ -118,7 +118,7 @@ class Inspector:
                 step = partial(TopicState.confirmed, known=before.newest, compared=before.witnesses)
                 self._topics.change(topic, step)
             raise
-        return self._confirm(before, known)
+        return self._confirm(topic, known, before.witnesses)
 
     def all_versions(self, topic: TopicName) -> list[SchemaVersion]:
         """All schemas of the topic, oldest first, with one GET; empty if there are none."""
@@ -130,14 +130,13 @@ class Inspector:
             self.lost(topic)
         known = [self._topics.keep(topic, info) for info in infos]
         if known:
-            self._confirm(before, known[-1])
+            self._confirm(topic, known[-1], (*before.witnesses, *known))
         return known
 
-    def _confirm(self, before: TopicState, known: SchemaVersion) -> Latest:
+    def _confirm(self, topic: TopicName, known: SchemaVersion, compared: tuple[SchemaVersion, ...]) -> Latest:
         # A thread that doubts the topic waits until here.
         latest = Latest(known, time.monotonic() + self._topics.ttl)
-        step = partial(TopicState.confirmed, known=known, compared=before.witnesses, latest=latest)
-        self._topics.change(before.topic, step)
+        self._topics.change(topic, partial(TopicState.confirmed, known=known, compared=compared, latest=latest))
         return latest
 
     def _compare(self, state: TopicState, latest: int) -> bool:

@@ -453,6 +453,16 @@ def test_a_check_leaves_the_witnesses_that_it_did_not_compare() -> None:
     assert witnesses(topics) == [2, 1]
 
 
+def test_a_check_that_learns_the_time_of_a_witness_has_compared_it() -> None:
+    topics = made()
+    for version in (0, 1):
+        keep_registered(topics, T, fixed(version + 1), version)
+    before = topics.get(T)
+    known = [topics.keep(T, info(version, version + 1, fixed(version + 1))) for version in (0, 1)]
+    topics.change(T, lambda state: state.confirmed(known[1], before.witnesses))
+    assert witnesses(topics) == [1]
+
+
 def test_all_that_is_known_of_a_version_is_compared() -> None:
     """The schemas to read by are bounded, and may have been forgotten and asked for again."""
     topics = made(capacity=1)
