@@ -51,7 +51,7 @@ def test_only_the_driver_asks_the_registry(
         sink.write(orders)
     latest = KafkaAvroSink(TOPIC, kafka, conf)
     latest.write(orders)
-    # By the driver: three for the three writes; one of them has answered what the second sink asks, which has no schema.
+    # By the driver: three for the three writes, which also answer what the second sink asks: it has no schema.
     assert registry.calls == {"POST schema": 1, "GET schema": 4}
 
 
