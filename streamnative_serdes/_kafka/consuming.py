@@ -89,7 +89,8 @@ class StalledError(BrokerUnavailableError):
         )
 
 
-MISSING: Final = "the topic or the partition no longer exists"
+_DELETED_HINT: Final = "messages were deleted before they were read, or the topic was recreated; run this again"
+_HIDDEN_HINT: Final = "was it deleted, or do the ACLs not let this user DESCRIBE it?"
 
 
 class OffsetsGoneError(BrokerRefusedError):
@@ -98,10 +99,9 @@ class OffsetsGoneError(BrokerRefusedError):
     ``bounds`` are the first offset that it has and its next one, ``found`` are the broker's own words.
     """
 
-    def __init__(self, topic: str, partition: int, place: int, bounds: Range, found: str) -> None:
-        hint = "messages were deleted before they were read, or the topic was recreated; run this again"
-        if found == MISSING:
-            hint = "was it deleted, or do the ACLs not let this user DESCRIBE it?"
+    def __init__(
+        self, topic: str, partition: int, place: int, bounds: Range, found: str, hint: str = _DELETED_HINT
+    ) -> None:
         super().__init__(f"cannot read partition {partition} from offset {place}: {found}", topic=topic, hint=hint)
         self.partition, self.place, self.bounds, self.found = partition, place, bounds, found
 
@@ -324,19 +324,18 @@ class RangeReader:
 
     def _lost(self, partition: int) -> OffsetsGoneError | None:
         """The error of a partition that ends before its ranges, or no longer exists."""
-        end = self._left[partition][-1][1]
+        place, end = self.places[partition], self._left[partition][-1][1]
         try:
             low, high = bounds_of(self._consumer, self._errors, self._topic, partition)
         except KafkaException as error:
             if isinstance(error, SerdesError) or error.args[0].name() not in UNKNOWN:
                 raise
-            low = high = 0
-            found = MISSING
-        else:
-            found = f"expected messages up to offset {end}, but the partition ends at {high}"
-        return (
-            OffsetsGoneError(self._topic, partition, self.places[partition], (low, high), found) if high < end else None
-        )
+            found = "the topic or the partition no longer exists"
+            return OffsetsGoneError(self._topic, partition, place, (0, 0), found, _HIDDEN_HINT)
+        if high >= end:
+            return None
+        found = f"expected messages up to offset {end}, but the partition ends at {high}"
+        return OffsetsGoneError(self._topic, partition, place, (low, high), found)
 
     def _gone(self, partition: int, reason: str, cause: Exception) -> OffsetsGoneError:
         low, high = bounds_of(self._consumer, self._errors, self._topic, partition)

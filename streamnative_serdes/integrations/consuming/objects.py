@@ -25,7 +25,8 @@ from confluent_kafka.error import (
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from streamnative_serdes._call_path import Deserializer, Serializer
-from streamnative_serdes.errors import ConfigError, SchemaNotFoundError, SchemaRegistryError
+from streamnative_serdes._reading.attempts import ITS_OWN_FAULT
+from streamnative_serdes.errors import ConfigError, SchemaRegistryError
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -216,6 +217,6 @@ class DeserializingConsumer(_Deserializing[K, V]):
                 except ConsumeError as error:
                     message.set_error(UnreadMessageError.of(error))
                     fault = error.exception
-                    if isinstance(fault, SchemaRegistryError) and not isinstance(fault, SchemaNotFoundError):
+                    if isinstance(fault, SchemaRegistryError) and not isinstance(fault, ITS_OWN_FAULT):
                         away = error  # each message would wait for the registry as long
         return messages
